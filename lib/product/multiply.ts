@@ -23,6 +23,7 @@ import {
 import { allocateResult, prepare } from './prepare.js'
 import { type Product, workOf } from './product.js'
 import {
+  adoptArrays,
   allocatedMemories,
   type Fitting,
   type MpmmResult,
@@ -35,6 +36,7 @@ import { type CallTrace, tracePromise, traceSync } from './tracing.js'
 import type { UserOperand, UserProductOptions, UserProductResult, UserResultOf } from './user-product.js'
 import {
   assertBlocking,
+  isByWebGpu,
   isFasterByWebGpu,
   isWebGpuByName,
   mayBeFasterByWebGpu,
@@ -158,12 +160,15 @@ async function multiply(
 /** Computes a product off the event loop. */
 async function compute(product: Product): Promise<MpmmResult<AnyResult>> {
   const { call } = product
-  allocateResult(product)
+  // The thread of WebGPU allocates new results, so that this thread neither touches nor copies them.
+  const isLater = isByWebGpu(call) && !call.session
+  allocateResult(product, undefined, isLater)
   const report = new Float64Array(REPORT_FIELDS)
   const start = ({ cancel }: NativeCall) => {
     // A listener of the signal may have disposed a matrix.
     if (call.options.signal) product.requireThere()
-    return call.algebra.multiply(product, report, cancel)
+    const computing = call.algebra.multiply(product, report, cancel)
+    return isLater ? computing.then((arrays) => adoptArrays(product, arrays)) : computing
   }
   const nativeResult = await runNative(workOf(product, 'the product', report), start, releaseAllocated)
   return resultOf(product, allocatedMemories(nativeResult, call), report)

@@ -20,9 +20,11 @@ import { isByWebGpu } from './webgpu.js'
  * For a product on several devices, the plan is that of the devices' parts. If the arithmetics of the parts
  * differ, the plan has the arithmetic with the most bits.
  *
- * A GPU computes a large product in panels, each of which may use a cheaper arithmetic than the plan's. The
- * GPU also samples a large int32 product, and may then select the family `ranked`. The plan doesn't predict
- * this selection for matrices on the host.
+ * A GPU computes a large product in panels, each of which may use a cheaper arithmetic than the plan's. It
+ * also scans the rows of A and the columns of B if few different values in each of them would allow an
+ * `exponent` arithmetic, and samples a large int32 product, to select the family `ranked` if that is faster.
+ * For matrices on the host, the plan copies A and B to the GPU for such a scan. If the GPU has no tensor cores
+ * for it, or too little free memory, the plan predicts neither selection.
  *
  * @throws Rejects with the errors of {@link mpmm} for the same arguments, except for errors that occur only
  * during the computation.

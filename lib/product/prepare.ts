@@ -218,28 +218,34 @@ function refuseBatches(a: View, b: View, names: Names): never {
 
 /**
  * Sets the destinations of the result and of the requested auxiliary outputs. Allocates their arrays, unless
- * the results stay on a device. Messages call the result `name`.
+ * the results stay on a device, or `isLater`. Messages call the result `name`.
  */
-export function allocateResult(product: Product, name: Name = 'the result'): void {
+export function allocateResult(product: Product, name: Name = 'the result', isLater = false): void {
   const { call, otherLanes } = product
+  const newResult = (elements: Elements, name: Name) => newResultOf(elements, call, name, isLater)
   const first = otherLanes.length > 0 ? `lane 0 of ${name}` : name
-  product.c = product.out ?? newResult(product.newElements(), call, first)
+  product.c = product.out ?? newResult(product.newElements(), first)
   for (const [index, lane] of otherLanes.entries()) {
-    lane.c = lane.out ?? newResult(lane.newElements(), call, `lane ${index + 1} of ${name}`)
+    lane.c = lane.out ?? newResult(lane.newElements(), `lane ${index + 1} of ${name}`)
   }
   if (call.requestedOutputs.length === 0) return
   product.auxiliary = call.requestedOutputs.map((auxiliary) =>
-    newResult(product.newAuxiliary(), call, { toString: () => `the ${auxiliary.name} of ${name}` }),
+    newResult(product.newAuxiliary(), { toString: () => `the ${auxiliary.name} of ${name}` }),
   )
 }
 
-function newResult(elements: Elements, { session, place, options }: Call, name: Name): Result {
+function newResultOf(
+  elements: Elements,
+  { session, place, options }: Call,
+  name: Name,
+  isLater: boolean,
+): Result {
   const { type, bytes, reach, offset, batchStride, rowStride, colStride, batched, batch, rows, cols } =
     elements
   // The user receives the array only after the product has written it, so the unwritten content is never
   // visible.
   const pinned = place.mayUseCuda ? pinnedResult(type, reach, firstDevice(options)) : null
-  const data = session ? null : (pinned ?? allocate(reach, name, type, newUnwrittenArray))
+  const data = session || isLater ? null : (pinned ?? allocate(reach, name, type, newUnwrittenArray))
   if (session && reach * bytes > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(
       `${name} of ${reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,

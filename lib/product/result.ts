@@ -214,6 +214,13 @@ const listOf = (nativeResult: NativeResult): readonly NativeMemory[] =>
       ? nativeResult
       : [nativeResult as NativeMemory]
 
+/** Sets the arrays that WebGPU has allocated for results without a destination, in the order of the results. */
+export function adoptArrays({ c, auxiliary }: Product, arrays: unknown): undefined {
+  const allocated = (arrays as readonly ElementArray[] | undefined) ?? []
+  const results = [c!, ...auxiliary].filter(({ data }) => data === null)
+  for (const [index, result] of results.entries()) result.data = allocated[index]!
+}
+
 /** Releases the memory that native code has allocated for a result that isn't returned. */
 export function releaseAllocated(nativeResult: NativeResult): void {
   for (const memory of listOf(nativeResult)) addon.release(memory)

@@ -14,6 +14,9 @@ export const calls: typeof nativeCalls = {
 /** Kind of the WebAssembly module: with threads, which require shared memory, or without. */
 export type Kind = 'threads' | 'single'
 
+/** Returns whether an array is copied in slices. */
+export const isLarge = ({ byteLength }: TypedArray): boolean => byteLength >= 2 ** 20
+
 /** Endpoint of the messages: the worker for the page, or the page for the worker. */
 export interface Port<Sent, Received> {
   postMessage(message: Sent, transfer: Transferable[]): void
@@ -39,7 +42,8 @@ export type Request =
 export type Reply =
   /** Result of the start: '' after success, otherwise the error. */
   | { started: string }
-  | { call: number; given: unknown; arrays: TypedArray[] }
+  /** Result of a call. `spent`: memory of large copies that the call has only read. */
+  | { call: number; given: unknown; arrays: TypedArray[]; spent: ArrayBuffer[] }
   /** A failed call, which wrote only the report, if the call has one. */
   | { call: number; error: { message: string; code: unknown }; report: Float64Array | undefined }
   /** Progress of a call. */
@@ -105,9 +109,17 @@ export const unpacked = (values: unknown, arrays: readonly TypedArray[], of: (ha
     '$array' in value ? arrays[(value as ArrayReference).$array] : of((value as Handle).$handle),
   ) as unknown[]
 
-/** Converts a function's result to the form of a message: objects of the addon become handles. */
-export const givenOf = (given: unknown, handleOf: (value: object) => unknown) =>
-  mapped(given, (value) => (isTypedArray(value) ? value.slice() : handleOf(value)))
+/**
+ * Converts a function's result to the form of a message: objects of the addon become handles. Arrays are added to `arrays`, to be
+ * transferred; those in memory of WebAssembly are copied.
+ */
+export const givenOf = (given: unknown, handleOf: (value: object) => unknown, arrays: TypedArray[]) =>
+  mapped(given, (value) => {
+    if (!isTypedArray(value)) return handleOf(value)
+    const own = value.byteLength === value.buffer.byteLength ? value : value.slice()
+    arrays.push(own)
+    return own
+  })
 
 /** Converts a function's result in a message to the form for the page. */
 export const takenFrom = (given: unknown, of: (handle: RemoteHandle) => unknown) =>

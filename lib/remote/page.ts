@@ -3,6 +3,7 @@
  * stays responsive. Synchronous calls run on the page, in a second instance of the module.
  */
 import {
+  isLarge,
   type Kind,
   calls as known,
   named,
@@ -77,11 +78,7 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
   )
 }
 
-/**
- * Size in bytes from which arrays are copied in slices, and bytes of a slice, which takes about 0.1 ms, or 2 ms if its pages are new and
- * the machine is busy. The event loop runs between slices.
- */
-const LARGE = 2 ** 20
+/** Bytes of a slice, which takes about 0.1 ms, or 2 ms if its pages are new and the machine is busy. The event loop runs between slices. */
 const SLICE = 2 ** 19
 
 /**
@@ -100,8 +97,6 @@ const turn = () =>
     port2.postMessage(null)
   })
 
-const isLarge = ({ byteLength }: TypedArray) => byteLength >= LARGE
-
 /** Copies elements, those of a large array in slices. */
 async function copyInSlices(to: TypedArray, from: TypedArray, written: Written): Promise<void> {
   for (const part of partsOf(written, SLICE / from.BYTES_PER_ELEMENT)) {
@@ -110,16 +105,36 @@ async function copyInSlices(to: TypedArray, from: TypedArray, written: Written):
   }
 }
 
+/** Memory of large copies of earlier calls, for the next copies of their sizes: new memory has page faults, and garbage collections. */
+class SpentMemory {
+  #buffers: WeakRef<ArrayBuffer>[] = []
+
+  /** Adds buffers. Those of earlier calls are forgotten. */
+  replace(buffers: readonly ArrayBuffer[]): void {
+    this.#buffers = buffers.map((buffer) => new WeakRef(buffer))
+  }
+
+  /** Returns a buffer of a size; undefined if there is none. */
+  take(bytes: number): ArrayBuffer | undefined {
+    const index = this.#buffers.findIndex((buffer) => buffer.deref()?.byteLength === bytes)
+    return index < 0 ? undefined : this.#buffers.splice(index, 1)[0]!.deref()
+  }
+}
+
 /**
- * Returns the copies of arrays for a message. Copies of large arrays are empty and are filled later, except
+ * Returns the copies of arrays for a message. Copies of large arrays have any content and are filled later, except
  * copies of `replaced` arrays, whose contents aren't needed.
  */
-function copiesOf(arrays: readonly TypedArray[], replaced: ReadonlySet<TypedArray>): TypedArray[] {
+function copiesOf(
+  arrays: readonly TypedArray[],
+  replaced: ReadonlySet<TypedArray>,
+  spent: SpentMemory,
+): TypedArray[] {
   try {
     return arrays.map((array) => {
       if (!isLarge(array) && !replaced.has(array)) return copyOf(array)
-      const Type = array.constructor as new (length: number) => TypedArray
-      return new Type(array.length)
+      const Type = array.constructor as new (lengthOrMemory: number | ArrayBuffer) => TypedArray
+      return new Type(spent.take(array.byteLength) ?? array.length)
     })
   } catch (error) {
     throw error instanceof RangeError ? outOfMemory(arrays) : error
@@ -147,23 +162,30 @@ export function remote(
   const devices = new Map<number, WeakRef<RemoteDevice>>()
   /** Numbers of objects of this worker. Those of semirings are negative, because the worker chooses the others. */
   const numbers = new WeakMap<object, number>()
+  const spent = new SpentMemory()
   let calls = 0
   let failure: Error | undefined
 
   /** Resolves when all earlier messages are posted; null if none is pending. */
   let posting: Promise<void> | null = null
-  /** Runs work that posts a message after the messages of earlier calls. */
+  /** Runs work that posts a message after the messages of earlier calls. It never rejects. */
   const inOrder = (work: () => Promise<void>) => {
     const started = posting ? posting.then(work) : work()
     posting = started
     started.then(() => {
       if (posting === started) posting = null
-    }, fail)
+    })
   }
-  const post = (request: Request, transfer: Transferable[] = []) =>
-    inOrder(async () => worker.postMessage(request, transfer))
+  const post = (request: Request) =>
+    inOrder(async () => {
+      try {
+        worker.postMessage(request, [])
+      } catch {
+        // The worker lacks one object, or keeps it. Calls that need it fail in the worker; others don't.
+      }
+    })
   const collected = new FinalizationRegistry<number>((handle) => post({ release: handle }))
-  post({ start: start.compiled, kind: start.kind, threads: start.threads })
+  worker.postMessage({ start: start.compiled, kind: start.kind, threads: start.threads }, [])
 
   function fail(error: Error): void {
     failure = error
@@ -199,6 +221,8 @@ export function remote(
     const finish = async () => {
       for (const written of call.results)
         await copyInSlices(written.array, returned.get(written.array)!, written)
+      const results = data.arrays.filter(isLarge).map(({ buffer }) => buffer as ArrayBuffer)
+      if (results.length + data.spent.length > 0) spent.replace([...results, ...data.spent])
       call.resolve(takenFrom(data.given, received))
     }
     finish().catch(call.reject)
@@ -233,7 +257,7 @@ export function remote(
         // An array that is both an operand and a result is used several times in the call.
         const isReplaced = (written: Written) => replacesAll(written) && arrays.get(written.array)!.uses === 1
         const replaced = new Set(results.filter(isReplaced).map(({ array }) => array))
-        const copies = copiesOf([...arrays.keys()], replaced)
+        const copies = copiesOf([...arrays.keys()], replaced, spent)
         const call = ++calls
         const fillAndSend = async () => {
           try {

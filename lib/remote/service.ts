@@ -3,6 +3,7 @@ import type { HandleKind } from '../native-interface.js'
 import {
   calls,
   givenOf,
+  isLarge,
   named,
   type Port,
   type RemoteHandle,
@@ -112,13 +113,17 @@ class Service {
       this.#running.set(call, { cancel: others.cancel as Int32Array | undefined, report })
       this.#timer ??= setInterval(() => this.#tellReports(), REPORT_MS)
       const number = this.#numbers.get(device as object)
-      const given = givenOf(await this.#call(name, ...taken), (object) => this.#handleOf(object, number))
-      if (number !== undefined) this.#tellUse(number)
       const written = resultIndices.map((place) => arrays[place]!)
-      this.tell(
-        { call, given, arrays: written },
-        written.map(({ buffer }) => buffer as ArrayBuffer),
-      )
+      const transferred = [...written]
+      const spent = arrays
+        .filter((array) => isLarge(array) && !written.includes(array))
+        .map(({ buffer }) => buffer as ArrayBuffer)
+      const result = await this.#call(name, ...taken)
+      const given = givenOf(result, (object) => this.#handleOf(object, number), transferred)
+      if (number !== undefined) this.#tellUse(number)
+      this.tell({ call, given, arrays: written, spent }, [
+        ...new Set([...transferred.map(({ buffer }) => buffer as ArrayBuffer), ...spent]),
+      ])
     } catch (error) {
       const { message, code } = error as { message: string; code: unknown }
       this.tell({ call, error: { message, code }, report })

@@ -1,11 +1,12 @@
 /** Arrays in the arguments of the addon's functions, and the elements of them that a call writes. */
+import { isTypedArray as isArrayOfAnyType } from '../array-types.js'
 import type { GraphSearchRequest } from '../native-interface.js'
 
 export type TypedArray = Int32Array | Uint32Array | Float32Array | Float64Array | Uint8Array | Int16Array
 export type Exports = Record<string, unknown>
 
-export const isTypedArray = (value: unknown): value is TypedArray =>
-  ArrayBuffer.isView(value) && !(value instanceof DataView)
+/** No call of the addon has arrays of bigints. */
+export const isTypedArray = isArrayOfAnyType as (value: unknown) => value is TypedArray
 
 /** Returns whether a value is a plain object or an array, whose members may be arrays of elements. Devices and memories are opaque. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -1,4 +1,5 @@
 /** Computes closures of int32 matrices over max-plus and min-plus in memory of a GPU. */
+import { multiplyOnCpu } from './cpu.js'
 import { type Gpu, Recording, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import { arithmeticOf, FACTS, zeroBits } from './kernels/arithmetic.js'
@@ -9,7 +10,16 @@ import { factsOf, kindOf, tileRowsOf, type ValueBounds } from './plan.js'
 import { randomWords } from './probe.js'
 import { encodeScan, multiplyBlock, readScans } from './product.js'
 import { roundUp } from './transfers.js'
-import { bindingOf, copyElements, from, type GpuView, isBindable, spanOf, takeView } from './views.js'
+import {
+  bindingOf,
+  copyElements,
+  from,
+  type GpuView,
+  isBindable,
+  newElements,
+  spanOf,
+  takeView,
+} from './views.js'
 
 /** A batch of square matrices to be closed. */
 interface ClosureTask {
@@ -72,7 +82,7 @@ async function closeThenFindNext(gpu: Gpu, task: ClosureTask, next: GPUBuffer): 
   const { semiring, batch, n, reflexive, weights, distances, check } = task
   const sizes = { batch, rows: n, cols: n }
   return gpu.withBuffers(async (take) => {
-    const [closure, product] = [takeView(take, 32, sizes), takeView(take, 32, sizes)]
+    const [closure, product] = [await takeView(take, 32, sizes), await takeView(take, 32, sizes)]
     const { kernelMs } = await computeClosure(gpu, {
       ...task,
       reflexive: true,
@@ -108,9 +118,9 @@ const closeBy = (gpu: Gpu, task: ClosureTask, tile: Tile): Promise<ClosureOutcom
     const results: Padded[] = []
     for (let item = 0; item < batch; item++) {
       const padded = {
-        d: take(np * np * 4),
-        next: task.next && take(np * np * 4),
-        state: take(8),
+        d: await take(np * np * 4),
+        next: task.next && (await take(np * np * 4)),
+        state: await take(8),
       }
       results.push(padded)
       await gpu.withBuffers((take) => eliminate(gpu, take, task, tile, item, np, padded))
@@ -168,8 +178,8 @@ async function eliminate(
     gpu.pipeline(restName, () => product(arithmetic, tile, hasNext ? 'through' : 'none')),
   ])
   const panel = () => take(S * np * 4)
-  const panels = { 4: panel(), 5: panel() }
-  const nextPanel = next && panel()
+  const panels = { 4: await panel(), 5: await panel() }
+  const nextPanel = next && (await panel())
   await gpu.transfers.write(Int32Array.of(-1, -1), state)
   const recording = new Recording(gpu)
   const { binding, offset } = bindingOf(from(weights, item, 0, 0), { batch: 1, rows: n, cols: n })
@@ -202,53 +212,50 @@ async function eliminate(
 /** Nodes of the graph of the self-test: more than a block has. */
 const TEST_NODES = 130
 
-/** Throws unless the pipelines of a task close the weights of a small graph as Floyd and Warshall's algorithm does. */
+/**
+ * Throws unless the pipelines of a task close the weights of a small graph. Each edge makes paths worse, so that the closure D of the
+ * weights W is the only solution of D = 1 ⊕ W ⊗ D, which the CPU computes.
+ */
 async function testClosure(
   gpu: Gpu,
   { semiring, next: wanted, weights: { bits } }: ClosureTask,
   tile: Tile,
 ): Promise<void> {
-  const size = TEST_NODES
+  const n = TEST_NODES
+  const sizes = { batch: 1, rows: n, cols: n }
   const sign = semiring === 'max-plus' ? -1 : 1
-  const zero = sign < 0 ? -(2 ** 31) : 2 ** 31 - 1
-  const stored = zeroBits(semiring, 'plain', bits) | 0
-  const weights = bits === 16 ? new Int16Array(size * size) : new Int32Array(size * size)
+  const noEdge = zeroBits(semiring, 'plain', bits) | 0
+  const noPath = zeroBits(semiring, 'plain', 32) | 0
   const random = randomWords(1)
-  for (let i = 0; i < weights.length; i++) {
+  const weights = newElements(false, bits, n * n).map(() => {
     const value = random() >>> 16
-    weights[i] = value % 8 === 0 ? sign * (value % 1000) : stored
-  }
-  const distances = Array.from(weights, (weight) => (weight === stored ? Infinity : sign * weight))
-  for (let i = 0; i < size; i++) distances[i * size + i] = 0
-  for (let k = 0; k < size; k++)
-    for (let i = 0; i < size; i++)
-      for (let j = 0; j < size; j++) {
-        const path = distances[i * size + k]! + distances[k * size + j]!
-        if (path < distances[i * size + j]!) distances[i * size + j] = path
-      }
-  const [found, hops] = [new Int32Array(size * size), new Int32Array(size * size)]
+    return value % 8 === 0 ? sign * (1 + (value % 1000)) : noEdge
+  })
+  const [found, hops] = [new Int32Array(n * n), new Int32Array(n * n)]
   const gain = await gpu.withBuffers(async (take) => {
-    const sizes = { batch: 1, rows: size, cols: size }
-    const [source, to] = [takeView(take, bits, sizes), takeView(take, 32, sizes)]
-    const next = wanted && take(hops.byteLength)
+    const [source, to] = [await takeView(take, bits, sizes), await takeView(take, 32, sizes)]
+    const next = wanted && (await take(hops.byteLength))
     await gpu.transfers.write(weights, source.buffer)
-    const task = { semiring, batch: 1, n: size, reflexive: true, weights: source, distances: to, next }
+    const task = { semiring, batch: 1, n, reflexive: true, weights: source, distances: to, next }
     const { gain } = await closeBy(gpu, { ...task, check() {}, progress() {} }, tile)
     const hopsOf = next ? [{ buffer: next, at: 0, into: hops }] : []
     await gpu.transfers.read([{ buffer: to.buffer, at: 0, into: found }, ...hopsOf])
     await gpu.assertValid()
     return gain
   })
-  const isRight = (expected: number, index: number) => {
-    if (found[index] !== (expected === Infinity ? zero : sign * expected)) return false
-    const [i, j] = [Math.floor(index / size), index % size]
+  const one = new Int32Array(n * n).map((_, index) => (index % (n + 1) === 0 ? 0 : noPath))
+  const expected = new Int32Array(n * n)
+  multiplyOnCpu(gpu.cpu, { semiring, dtype: 'int32' }, n, { a: weights, b: found, c: expected, c0: one })
+  const isRight = (distance: number, index: number) => {
+    if (found[index] !== distance) return false
+    const [i, j] = [Math.floor(index / n), index % n]
     if (!wanted || i === j) return true
     const hop = hops[index]!
-    if (expected === Infinity || hop < 0) return expected === Infinity && hop === -1
-    const weight = weights[i * size + hop]!
-    return weight !== stored && sign * weight + distances[hop * size + j]! === expected
+    if (distance === noPath || hop < 0) return distance === noPath && hop === -1
+    const weight = weights[i * n + hop]!
+    return weight !== noEdge && weight + found[hop * n + j]! === distance
   }
-  if (gain < 0 && distances.every(isRight)) return
+  if (gain < 0 && expected.every(isRight)) return
   throw failure(
     'ERR_MPMML_NO_WEBGPU',
     `the self-test of WebGPU has failed: closures over ${semiring}${wanted ? ' with next nodes' : ''} are wrong on ${gpu.name}`,

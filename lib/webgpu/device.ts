@@ -1,4 +1,5 @@
 /** Wrapper of a GPUDevice: units of work in error scopes, pipelines, buffers, and recordings of commands. */
+import type { CpuAddon } from './cpu.js'
 import { failure } from './failure.js'
 import { ROUNDING_PROBE, roundingCases, roundsToNearest } from './probe.js'
 import { roundUp, Transfers } from './transfers.js'
@@ -17,7 +18,7 @@ interface Dispatch {
 }
 
 /** Function that takes a buffer for a unit of work ({@link Gpu.take}). */
-export type Take = (bytes: number, most?: number) => GPUBuffer
+export type Take = (bytes: number, most?: number) => Promise<GPUBuffer>
 
 // Numbers of the flags, because GPUBufferUsage is a global only in browsers.
 const [COPY_SRC, COPY_DST, UNIFORM, STORAGE, QUERY_RESOLVE] = [4, 8, 64, 128, 512]
@@ -169,13 +170,15 @@ export class Gpu {
   private constructor(
     readonly adapter: GPUAdapter,
     readonly device: GPUDevice,
+    /** The addon, with which self-tests compare. */
+    readonly cpu: CpuAddon,
   ) {
     const hasTimestamps = device.features.has('timestamp-query')
     const size = MAX_DISPATCHES * UNIFORM_BYTES
     this.uniformBuffer = device.createBuffer({ size, usage: UNIFORM | COPY_DST })
     this.timestamps = hasTimestamps ? device.createQuerySet({ type: 'timestamp', count: 2 }) : null
     this.resolved = hasTimestamps ? device.createBuffer({ size: 16, usage: QUERY_RESOLVE | COPY_SRC }) : null
-    this.transfers = new Transfers(device, () => this.assertUsable())
+    this.transfers = new Transfers(this)
     device.lost.then(({ message, reason }) => {
       this.isLost = true
       this.problem ||= `the WebGPU device was lost (${reason || 'unknown'})${message && `: ${message.split('\n')[0]}`}`
@@ -186,11 +189,16 @@ export class Gpu {
   }
 
   /** Creates a device from an adapter and probes its float32 rounding. */
-  static async open(adapter: GPUAdapter): Promise<Gpu> {
+  static async open(adapter: GPUAdapter, cpu: CpuAddon): Promise<Gpu> {
     const requiredFeatures = [...adapter.features].filter((name) => name === 'timestamp-query')
     const requiredLimits = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]))
-    const gpu = new Gpu(adapter, await adapter.requestDevice({ requiredLimits, requiredFeatures }))
-    gpu.roundsToNearest = await gpu.run(() => gpu.#probe())
+    const gpu = new Gpu(adapter, await adapter.requestDevice({ requiredLimits, requiredFeatures }), cpu)
+    try {
+      gpu.roundsToNearest = await gpu.run(() => gpu.#probe())
+    } catch (error) {
+      gpu.device.destroy()
+      throw error
+    }
     return gpu
   }
 
@@ -198,7 +206,7 @@ export class Gpu {
     return this.withBuffers(async (take) => {
       const pairs = roundingCases()
       const sums = new Float32Array(pairs.length / 2)
-      const [from, to] = [take(pairs.byteLength), take(sums.byteLength)]
+      const [from, to] = [await take(pairs.byteLength), await take(sums.byteLength)]
       await this.transfers.write(pairs, from)
       const recording = new Recording(this)
       const pipeline = await this.pipeline('probe', () => ROUNDING_PROBE)
@@ -223,22 +231,10 @@ export class Gpu {
 
   /**
    * Runs work after all that was started before, in error scopes: invalid commands throw nothing and compute nothing. Work must await
-   * {@link assertValid} before it writes its results. If the GPU lacks memory the work runs again without the free buffers.
-   *
-   * @param isRepeatable - whether work that has failed, and may have written some results, can run again.
+   * {@link assertValid} before it writes its results.
    */
-  run<Result>(work: () => Promise<Result>, isRepeatable = true): Promise<Result> {
-    const result = this.#last.then(async () => {
-      const freeBytes = this.#freeBytes
-      try {
-        return await this.#scoped(work)
-      } catch (error) {
-        const isShort = (error as { code?: string }).code === 'ERR_MPMML_OUT_OF_MEMORY'
-        if (!isShort || !isRepeatable || freeBytes === 0) throw error
-        this.#clear()
-        return await this.#scoped(work)
-      }
-    })
+  run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(() => this.#scoped(work))
     this.#last = result.catch(() => {})
     return result
   }
@@ -275,12 +271,8 @@ export class Gpu {
     this.assertUsable()
     const message = errors.find((found) => found !== null)?.message ?? this.#error
     this.#error = ''
-    if (!message) return
-    // Scopes end in the order opposite to the one in which they began.
-    const isShort = errors[errors.length - 1 - errorFilters.indexOf('out-of-memory')] !== null
-    throw isShort
-      ? failure('ERR_MPMML_OUT_OF_MEMORY', `the GPU has too little memory: ${message.split('\n')[0]}`)
-      : failure('ERR_MPMML_NO_WEBGPU', `WebGPU has refused the work: ${message.split('\n')[0]}`)
+    if (message)
+      throw failure('ERR_MPMML_NO_WEBGPU', `WebGPU has refused the work: ${message.split('\n')[0]}`)
   }
 
   /** Returns a pipeline; `code` is compiled when it is first needed. */
@@ -322,14 +314,43 @@ export class Gpu {
   }
 
   /** Takes a buffer, whose content is undefined. `most`: limit in bytes, that of a binding by default. */
-  take(bytes: number, most: number = this.maxBinding): GPUBuffer {
+  async take(bytes: number, most: number = this.maxBinding): Promise<GPUBuffer> {
     if (bytes > most) throw tooLarge(bytes, most)
     const size = Math.min(sizeClass(bytes), Math.floor(most / 256) * 256)
-    const usage = STORAGE | COPY_SRC | COPY_DST
     const free = this.#free.get(size)?.pop()
     if (free) this.#freeBytes -= size
+    const buffer = free ?? (await this.allocate(size, STORAGE | COPY_SRC | COPY_DST))
     this.used += size
-    return free ?? this.device.createBuffer({ size, usage })
+    return buffer
+  }
+
+  /** Creates a buffer. If the GPU lacks memory, the free buffers of earlier work are destroyed for it. */
+  async allocate(size: number, usage: GPUBufferUsageFlags): Promise<GPUBuffer> {
+    const buffer = (await this.#create(size, usage)) ?? (await this.#createAgain(size, usage))
+    if (buffer) return buffer
+    this.assertUsable()
+    throw failure(
+      'ERR_MPMML_OUT_OF_MEMORY',
+      `the GPU has too little memory for ${mebibytes(size)} MiB more: ${ADVICE}`,
+    )
+  }
+
+  /** Returns null if the GPU lacks memory. */
+  async #create(size: number, usage: GPUBufferUsageFlags): Promise<GPUBuffer | null> {
+    this.device.pushErrorScope('out-of-memory')
+    const buffer = this.device.createBuffer({ size, usage })
+    const error = await this.device.popErrorScope().catch(() => null)
+    if (error === null) return buffer
+    buffer.destroy()
+    return null
+  }
+
+  async #createAgain(size: number, usage: GPUBufferUsageFlags): Promise<GPUBuffer | null> {
+    for (const buffers of this.#free.values()) for (const buffer of buffers) buffer.destroy()
+    this.#free.clear()
+    this.#freeBytes = 0
+    await this.finished()
+    return this.#create(size, usage)
   }
 
   /** Gives a buffer back, for later work on the queue. A buffer of failed work may be invalid, and is destroyed. */
@@ -346,19 +367,13 @@ export class Gpu {
     else this.#free.set(size, [buffer])
   }
 
-  #clear(): void {
-    for (const buffers of this.#free.values()) for (const buffer of buffers) buffer.destroy()
-    this.#free.clear()
-    this.#freeBytes = 0
-  }
-
   /** Runs work with buffers that are given back when it ends. */
   async withBuffers<Result>(work: (take: Take) => Promise<Result>): Promise<Result> {
     const taken: GPUBuffer[] = []
     let hasFailed = true
     try {
-      const result = await work((bytes, most) => {
-        const buffer = this.take(bytes, most)
+      const result = await work(async (bytes, most) => {
+        const buffer = await this.take(bytes, most)
         taken.push(buffer)
         return buffer
       })
@@ -387,8 +402,11 @@ export class Gpu {
   }
 }
 
+const ADVICE = "use smaller matrices, or the backend 'cpu' or 'cuda'"
+const mebibytes = (bytes: number) => Math.ceil(bytes / 2 ** 20)
+
 export const tooLarge = (bytes: number, most: number) =>
   failure(
     'ERR_MPMML_OUT_OF_MEMORY',
-    `${Math.ceil(bytes / 2 ** 20)} MiB are needed at once, and this GPU gives ${Math.floor(most / 2 ** 20)} MiB: compute with smaller matrices`,
+    `${mebibytes(bytes)} MiB are needed at once, and this GPU gives ${Math.floor(most / 2 ** 20)} MiB: ${ADVICE}`,
   )

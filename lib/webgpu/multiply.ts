@@ -1,5 +1,5 @@
 /** Computes products of matrices in arrays or device memory, in blocks that fit a GPU. */
-import type { Addon, ReportField } from '../native-interface.js'
+import type { ReportField } from '../native-interface.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Gpu, Take } from './device.js'
 import { failure, notExact } from './failure.js'
@@ -12,26 +12,31 @@ import {
   tileRowsOfVariant,
   variantOf,
 } from './plan.js'
-import { Fault, multiplyBlock, sumAt } from './product.js'
+import { Fault, multiplyBlock } from './product.js'
+import type { ReadPart } from './transfers.js'
 import {
   contiguous,
+  copyBetween,
   copyElements,
   countOf,
+  emptyLike,
   from,
   type GpuView,
   isBindable,
   type Layout,
   receiver,
   type Sizes,
-  spread,
   stage,
   takeView,
 } from './views.js'
 
 /** A matrix in an array, or in memory of the device; `isNew`: only this product uses it. */
-export type Matrix =
+export type Matrix = (
   | { readonly array: OperandArray; readonly layout: Layout }
-  | { readonly view: GpuView; readonly isNew?: boolean }
+  | { readonly view: GpuView }
+) & {
+  readonly isNew?: boolean
+}
 
 /** Request of a product. */
 export interface ProductRequest {
@@ -60,12 +65,8 @@ export interface ProductRequest {
 const BUFFERS = 6
 
 /** Computes a product and writes its results when all of it has succeeded. */
-export async function multiplyBlocks(
-  gpu: Gpu,
-  { variants, paths }: Pick<Addon, 'variants' | 'paths'>,
-  check: () => void,
-  request: ProductRequest,
-): Promise<void> {
+export async function multiplyBlocks(gpu: Gpu, check: () => void, request: ProductRequest): Promise<void> {
+  const { variants, paths } = gpu.cpu
   const { kind, batch, m, n, k, c, witness, variant, maxBytes, report } = request
   const started = performance.now()
   if (kind.mode === 'float' && !gpu.roundsToNearest) {
@@ -82,9 +83,9 @@ export async function multiplyBlocks(
   const most = Math.min(gpu.maxBinding, (maxBytes || Number.POSITIVE_INFINITY) / BUFFERS)
   const blocks = blocksOf(batch, m, n, k, most)
   await gpu.withBuffers(async (take) => {
-    const targets = [targetOf(gpu, take, request, c, kind.bits, blocks.length > 1)]
-    if (witness) targets.push(targetOf(gpu, take, request, witness, 32, blocks.length > 1))
-    let first: { index: number; sum: number } | null = null
+    const targets = [await targetOf(gpu, take, request, c, kind.bits, blocks.length > 1)]
+    if (witness) targets.push(await targetOf(gpu, take, request, witness, 32, blocks.length > 1))
+    let first: Fault | null = null
     let [kernelMs, h2dMs] = [0, 0]
     for (const block of blocks) {
       check()
@@ -111,10 +112,7 @@ export async function multiplyBlocks(
   report('totalMs', performance.now() - started)
 }
 
-function overflowError(
-  { kind: { isMax }, batch, m, n }: ProductRequest,
-  { index, sum }: { index: number; sum: number },
-): Error {
+function overflowError({ kind: { isMax }, batch, m, n }: ProductRequest, { index, sum }: Fault): Error {
   const [item, row, col] = [Math.floor(index / (m * n)), Math.floor(index / n) % m, index % n]
   const [least, most] = isMax ? [-(2 ** 31) + 1, 2 ** 31 - 1] : [-(2 ** 31), 2 ** 31 - 2]
   return failure(
@@ -131,30 +129,29 @@ type Target = ({ readonly view: GpuView } | { readonly array: ElementArray; read
 }
 
 /** Returns the target of a result, which is the matrix itself if nothing else reads it before the product has succeeded. */
-function targetOf(
+async function targetOf(
   gpu: Gpu,
   take: Take,
   { batch, m, n }: ProductRequest,
   matrix: Matrix,
   bits: GpuView['bits'],
   isDivided: boolean,
-): Target {
+): Promise<Target> {
   const sizes = { batch, rows: m, cols: n }
+  if (matrix.isNew) return matrix as Target
   if ('view' in matrix) {
-    if (matrix.isNew) return { view: matrix.view }
-    const view = takeView(take, bits, sizes, gpu.device.limits.maxBufferSize)
+    const view = await takeView(take, bits, sizes, gpu.device.limits.maxBufferSize)
     return { view, deliver: () => copyElements(gpu, matrix.view, view, sizes) }
   }
   const { layout } = matrix
   const array = matrix.array as ElementArray
   if (!isDivided) return { array, layout }
-  const Type = array.constructor as new (length: number) => ElementArray
-  const whole = new Type(countOf(sizes))
-  return { array: whole, layout: contiguous(sizes), deliver: () => spread(whole, array, layout, sizes) }
+  const [whole, rowMajor] = [emptyLike(array, countOf(sizes)), contiguous(sizes)]
+  return { array: whole, layout: rowMajor, deliver: () => copyBetween(array, layout, whole, rowMajor, sizes) }
 }
 
 interface Computed {
-  readonly fault: { index: number; sum: number } | null
+  readonly fault: Fault | null
   readonly path: string
   readonly kernelMs: number
   readonly h2dMs: number
@@ -178,7 +175,7 @@ async function computeBlock(
     const view = from(matrix.view, z0, row, col)
     const own = view.batchStride === 0 ? { ...part, batch: 1 } : part
     if (isBindable(gpu, view, own)) return view
-    const copy = takeView(take, view.bits, own)
+    const copy = await takeView(take, view.bits, own)
     await copyElements(gpu, copy, view, own)
     return copy
   }
@@ -187,15 +184,22 @@ async function computeBlock(
   const before = c0 && (await operand(c0, i0, j0, sizes))
   const h2dMs = performance.now() - started
 
-  const outputs = targets.map((target, index) => {
+  const outputs: { result: GpuView; reads: ReadPart[]; finish?: () => Promise<void> | void }[] = []
+  for (const [index, target] of targets.entries()) {
     const place = 'view' in target ? from(target.view, z0, i0, j0) : null
-    if (place && isBindable(gpu, place, sizes)) return { result: place, reads: [] }
-    const result = takeView(take, index === 0 ? kind.bits : 32, sizes)
-    if (place) return { result, reads: [], finish: () => copyElements(gpu, place, result, sizes) }
+    if (place && isBindable(gpu, place, sizes)) {
+      outputs.push({ result: place, reads: [] })
+      continue
+    }
+    const result = await takeView(take, index === 0 ? kind.bits : 32, sizes)
+    if (place) {
+      outputs.push({ result, reads: [], finish: () => copyElements(gpu, place, result, sizes) })
+      continue
+    }
     const { array, layout } = target as Extract<Target, { array: ElementArray }>
     const { into, finish } = receiver(array, from(layout, z0, i0, j0), sizes)
-    return { result, reads: [{ buffer: result.buffer, at: 0, into }], finish }
-  })
+    outputs.push({ result, reads: [{ buffer: result.buffer, at: 0, into }], finish })
+  }
   const task: ProductTask = {
     ...{ kind, rows, policy, check, batch: size.items, m: size.rows, n: size.cols, k },
     ...{ a: left, b: right, c0: before, c: outputs[0]!.result, witness: outputs[1]?.result ?? null },
@@ -207,10 +211,9 @@ async function computeBlock(
     return { fault: null, path, kernelMs, h2dMs }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    const { index } = error
+    const { index, sum } = error
     const row = Math.floor(index / size.cols)
     const [item, i, j] = [Math.floor(row / size.rows), row % size.rows, index % size.cols]
-    const fault = { index: ((z0 + item) * m + i0 + i) * n + j0 + j, sum: await sumAt(gpu, task, error) }
-    return { fault, path: '', kernelMs: 0, h2dMs }
+    return { fault: new Fault(((z0 + item) * m + i0 + i) * n + j0 + j, sum), path: '', kernelMs: 0, h2dMs }
   }
 }

@@ -6,7 +6,14 @@ import type { Addon } from '../native-interface.js'
 import { root } from '../package.js'
 import { join } from '../platform.js'
 import type { Remote } from '../remote/page.js'
-import { type AddonWithGpu, type GpuFunctions, routed, withGpu, withoutAdapter } from './with-gpu.js'
+import {
+  type AddonWithGpu,
+  type GpuFunctions,
+  gpuCalls,
+  handleAt,
+  withGpu,
+  withoutAdapter,
+} from './with-gpu.js'
 
 type Call = (...values: unknown[]) => unknown
 type Calls = Addon & AddonWithGpu
@@ -40,10 +47,15 @@ export function withWebGpu(addon: Addon): Calls {
     return current
   }
   const ofThread = (device: unknown) => (device ? ((device as Remote).addon as unknown as Calls) : current!)
+  const call =
+    (name: (typeof gpuCalls)[number]): Call =>
+    (...values) =>
+      (ofThread(values[handleAt(name)])[name] as Call)(...values)
   const gpu: GpuFunctions = {
-    ...(Object.fromEntries(
-      routed.map((name) => [name, (...values: unknown[]) => (ofThread(values[0])[name] as Call)(...values)]),
-    ) as Pick<GpuFunctions, (typeof routed)[number]>),
+    ...(Object.fromEntries(gpuCalls.map((name) => [name, call(name)])) as Pick<
+      GpuFunctions,
+      (typeof gpuCalls)[number]
+    >),
     async describeGpu(allowsFallback) {
       try {
         return await (await start()).describeGpu(allowsFallback)
@@ -54,8 +66,6 @@ export function withWebGpu(addon: Addon): Calls {
     handleKind: (handle) => (isRemote?.(handle) ? handle.info.kind : ''),
     openDevice: async (deviceMemory) =>
       (await start()).openDevice(addon.backendChoices.indexOf('webgpu'), 0, deviceMemory, 0),
-    multiply: (...values) => ofThread(values[7]).multiply(...values),
-    multiplyGroup: (...values) => ofThread(values[5]).multiplyGroup(...values),
     cancelWork: (cancel) => current?.cancelWork(cancel),
   }
   return withGpu(addon, gpu)

@@ -6,13 +6,12 @@ import type { NativeVariant } from '../native-interface.js'
 import { failure, notExact } from './failure.js'
 import {
   FACTS,
-  FLAGS,
   GREATEST,
-  HAS_OTHER,
   LEAST,
   MAX_FLOAT,
   MIN_FLOAT,
   type Mode,
+  OTHER,
   type StoredBits,
   TINIEST,
 } from './kernels/arithmetic.js'
@@ -158,7 +157,7 @@ export function factsOf(status: Int32Array, operand: 0 | 1): ValueBounds {
   return {
     least: isEmpty ? 0 : least,
     greatest: isEmpty ? 0 : greatest,
-    hasOther: (status[at + FLAGS]! & HAS_OTHER) !== 0,
+    hasOther: status[at + OTHER] === 1,
     tiniest: status[at + TINIEST]!,
     isEmpty,
   }

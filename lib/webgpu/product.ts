@@ -27,11 +27,14 @@ import {
 } from './plan.js'
 import { selfTest } from './self-test.js'
 import { roundUp } from './transfers.js'
-import { bindingOf, copyElements, type GpuView, type Sizes } from './views.js'
+import { bindingOf, type GpuView, type Sizes } from './views.js'
 
-/** A result outside the finite range, by its index (item · m + row) · n + column. */
+/** A result outside the finite range, by its index (item · m + row) · n + column, and the exact sum that decides it. */
 export class Fault {
-  constructor(readonly index: number) {}
+  constructor(
+    readonly index: number,
+    readonly sum: number,
+  ) {}
 }
 
 /** Thrown if 32 bits don't hold the sums of a product. */
@@ -127,7 +130,7 @@ export const readScans = (
 ): Promise<Int32Array> =>
   gpu.withBuffers(async (take) => {
     const words = initialStatus()
-    const status = take(words.byteLength)
+    const status = await take(words.byteLength)
     const recording = new Recording(gpu)
     await gpu.transfers.write(words, status)
     await encode(recording, status)
@@ -176,11 +179,12 @@ async function computeWith(
     ...(hasFacts(kind) ? [scanPipeline(gpu, kind, a), scanPipeline(gpu, kind, b)] : []),
   ])
 
-  const status = take(STATUS_WORDS * 4)
-  const [packedA, packedB] = [take(itemsA * mp * depth * 4), take(itemsB * np * depth * 4)]
-  const acc = take(batch * mp * np * 4)
+  const status = await take(STATUS_WORDS * 4)
+  const packedA = await take(itemsA * mp * depth * 4)
+  const packedB = await take(itemsB * np * depth * 4)
+  const acc = await take(batch * mp * np * 4)
   // Lowest bits of sums, or witnesses.
-  const second = isWide || !isPlain ? take(batch * mp * np * 4) : acc
+  const second = isWide || !isPlain ? await take(batch * mp * np * 4) : acc
   const recording = new Recording(gpu)
   await gpu.transfers.write(initialStatus(), status)
   await scanOperands(recording, task, status)
@@ -287,7 +291,19 @@ async function computeWith(
     if (mode === 'float') for (const operand of facts) assertFloats(operand)
     if (mode === 'offset' && spareBits(...facts) < 0) throw NEEDS_WIDE
     if (kind.mode === 'offset') assertPolicy(...facts, kind.isMax, policy, witness !== null)
-    if (policy === THROW && words[FAULT] !== NO_FAULT) throw new Fault(words[FAULT]!)
+    if (policy !== THROW || words[FAULT] === NO_FAULT) return
+    const index = words[FAULT]!
+    const at = 4 * ((Math.floor(index / (m * n)) * mp + (Math.floor(index / n) % m)) * np + (index % n))
+    const [value, bit] = [new Int32Array(1), new Int32Array(1)]
+    await gpu.transfers.read([
+      { buffer: acc, at, into: value },
+      { buffer: second, at, into: bit },
+    ])
+    const [offsetA, offsetB] = facts.map(({ least, greatest }) => (kind.isMax ? least : greatest)) as [
+      number,
+      number,
+    ]
+    throw new Fault(index, isWide ? 2 * value[0]! + (bit[0]! & 1) : (value[0]! >> shift) + offsetA + offsetB)
   }
   let verified: Promise<void> | undefined
   const before = () => {
@@ -306,32 +322,4 @@ async function computeWith(
   if (!gpu.timestamps || !(ms > 0)) return performance.now() - submitted
   gpu.noteRate(kernel, perTile * tiles * kp, ms)
   return ms
-}
-
-/** Returns the exact best sum of an element, by the definition. */
-export async function sumAt(
-  gpu: Gpu,
-  { kind, a, b, m, n, k }: ProductTask,
-  { index }: Fault,
-): Promise<number> {
-  const [item, row, col] = [Math.floor(index / (m * n)), Math.floor(index / n) % m, index % n]
-  const { semiring, mode, isMax } = kind
-  /** Elements of a row or column, with −∞ or ∞ for zero. */
-  const line = (view: GpuView, first: number, stride: number) =>
-    gpu.withBuffers(async (take) => {
-      const elements = view.bits === 16 ? new Int16Array(k) : new Int32Array(k)
-      const copy = { buffer: take(elements.byteLength), bits: view.bits }
-      const sizes = { batch: 1, rows: k, cols: 1 }
-      const strides = { batchStride: 0, colStride: 0 }
-      const to = { ...copy, ...strides, offset: 0, rowStride: 1 }
-      const source = { ...view, ...strides, offset: first + item * view.batchStride, rowStride: stride }
-      await copyElements(gpu, to, source, sizes)
-      await gpu.transfers.read([{ buffer: copy.buffer, at: 0, into: elements }])
-      const zero = zeroBits(semiring, mode, view.bits) | 0
-      return Float64Array.from(elements, (x) => (x !== zero ? x : isMax ? -Infinity : Infinity))
-    })
-  const x = await line(a, a.offset + row * a.rowStride, a.colStride)
-  const y = await line(b, b.offset + col * b.colStride, b.rowStride)
-  const sums = x.map((value, at) => value + y[at]!)
-  return sums.reduce((best, sum) => (isMax ? Math.max(best, sum) : Math.min(best, sum)))
 }

@@ -1,85 +1,42 @@
-/** Compares the pipelines of a product with its definition when they are first used: a driver may compile a kernel wrongly. */
-
+/** Compares the pipelines of a product with the CPU when they are first used: a driver may compile a kernel wrongly. */
+import type { ElementArray } from '../storage.js'
+import { multiplyOnCpu } from './cpu.js'
 import type { Gpu } from './device.js'
 import { failure } from './failure.js'
-import type { StoredBits } from './kernels/arithmetic.js'
+import { type StoredBits, zeroBits } from './kernels/arithmetic.js'
 import type { ProductMode, ProductTask } from './plan.js'
 import { randomWords } from './probe.js'
-import type { ReadPart } from './transfers.js'
-import { takeView } from './views.js'
+import { newElements, takeView } from './views.js'
 
 /** Rows, columns and k of the product. */
 const SIZE = 64
+/** Factor of values that leave no bits for k below them. */
+const WIDE_FACTOR = 2 ** 18
 
-type Elements =
-  | Int32Array<ArrayBuffer>
-  | Int16Array<ArrayBuffer>
-  | Float32Array<ArrayBuffer>
-  | Uint8Array<ArrayBuffer>
-
-function newElements({ kind }: ProductTask, bits: number, count: number): Elements {
-  if (bits === 8) return new Uint8Array(count)
-  if (kind.isFloat) return new Float32Array(count)
-  return bits === 16 ? new Int16Array(count) : new Int32Array(count)
-}
-
-/** The zero of the semiring in an array. */
-const zeroOf = ({ kind }: ProductTask, bits: number) => {
-  if (kind.mode === 'bits') return 0
-  if (kind.isFloat) return kind.isMax ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
-  return kind.isMax ? -(2 ** (bits - 1)) : 2 ** (bits - 1) - 1
-}
-
-/** Values that leave no bits for k below them. */
-const SPREAD = 2 ** 18
-
-function draw(task: ProductTask, bits: number, mode: ProductMode, isTagged: boolean, seed: number): Elements {
-  const factor = task.witness && mode === 'offset' && !isTagged && bits === 32 ? SPREAD : 1
-  const elements = newElements(task, bits, SIZE * SIZE)
+/** Returns elements with some zeros whose sums take the path of the mode. */
+function draw(
+  { kind, witness }: ProductTask,
+  bits: StoredBits,
+  mode: ProductMode,
+  isTagged: boolean,
+  seed: number,
+) {
+  const isUntagged = witness !== null && mode === 'offset' && !isTagged && bits === 32
+  const zero = kind.isFloat
+    ? kind.isMax
+      ? -Infinity
+      : Infinity
+    : zeroBits(kind.semiring, kind.mode, bits) | 0
   const random = randomWords(seed)
-  for (let i = 0; i < elements.length; i++) {
+  return newElements(kind.isFloat, bits, SIZE * SIZE).map(() => {
     const word = random()
     const value = (word >>> 12) % 2001
-    if (value < 200) elements[i] = zeroOf(task, bits)
-    else if (bits === 8) elements[i] = (word >>> 24) & 1
+    if (value < 200) return zero
+    if (bits === 8) return (word >>> 24) & 1
     // In 33 bits half of the sums come near both ends of the range and stay in it.
-    else
-      elements[i] = mode === 'wide' ? (value % 4 < 2 ? 1 : -1) * (2 ** 30 - value) : factor * (value - 1000)
-  }
-  return elements
-}
-
-/** C and witness by the definition. */
-function compute64(task: ProductTask, a: Elements, b: Elements): { c: number[]; witness: number[] } {
-  const { semiring, isMax, mode } = task.kind
-  const [zero, zeroA, zeroB] = [
-    zeroOf(task, task.kind.bits),
-    zeroOf(task, task.a.bits),
-    zeroOf(task, task.b.bits),
-  ]
-  const c: number[] = []
-  const witness: number[] = []
-  for (let i = 0; i < SIZE; i++) {
-    for (let j = 0; j < SIZE; j++) {
-      let best = zero
-      let at = -1
-      for (let k = 0; k < SIZE; k++) {
-        const [x, y] = [a[i * SIZE + k]!, b[k * SIZE + j]!]
-        if (mode === 'bits') {
-          best = semiring === 'or-and' ? best | (x & y) : best ^ (x & y)
-          continue
-        }
-        if (semiring.endsWith('plus') && (x === zeroA || y === zeroB)) continue
-        const [u, v] = [x === zeroA ? zero : x, y === zeroB ? zero : y]
-        const value =
-          semiring === 'max-min' ? Math.min(u, v) : semiring === 'min-max' ? Math.max(u, v) : u + v
-        if (isMax ? value > best : value < best) [best, at] = [value, k]
-      }
-      c.push(best)
-      witness.push(at)
-    }
-  }
-  return { c, witness }
+    if (mode === 'wide') return (value % 4 < 2 ? 1 : -1) * (2 ** 30 - value)
+    return (isUntagged ? WIDE_FACTOR : 1) * (value - 1000)
+  })
 }
 
 /** Throws unless the pipelines of a task in a mode compute a small product right, which `compute` starts. */
@@ -90,30 +47,36 @@ export async function selfTest(
   isTagged: boolean,
   compute: (test: ProductTask) => Promise<unknown>,
 ): Promise<void> {
-  const { kind, rows, witness } = task
+  const { kind, rows } = task
   const [a, b] = [draw(task, task.a.bits, mode, isTagged, 1), draw(task, task.b.bits, mode, isTagged, 2)]
-  const [c, index] = [newElements(task, kind.bits, SIZE * SIZE), new Int32Array(SIZE * SIZE)]
+  const results = () => ({
+    c: newElements(kind.isFloat, kind.bits, SIZE * SIZE) as ElementArray,
+    witness: task.witness && new Int32Array(SIZE * SIZE),
+  })
+  const [found, expected] = [results(), results()]
   await gpu.withBuffers(async (take) => {
     const viewOf = (bits: StoredBits) => takeView(take, bits, { batch: 1, rows: SIZE, cols: SIZE })
-    const [viewC, viewIndex] = [viewOf(kind.bits), witness && viewOf(32)]
-    const reads: ReadPart[] = [{ buffer: viewC.buffer, at: 0, into: c }]
-    if (viewIndex) reads.push({ buffer: viewIndex.buffer, at: 0, into: index })
-    const test: ProductTask = {
-      ...task,
-      ...{ batch: 1, m: SIZE, n: SIZE, k: SIZE, policy: 0, c0: null },
-      ...{ a: viewOf(task.a.bits), b: viewOf(task.b.bits), c: viewC, witness: viewIndex, reads },
-    }
-    await Promise.all([gpu.transfers.write(a, test.a.buffer), gpu.transfers.write(b, test.b.buffer)])
-    await compute(test)
+    const [viewA, viewB, c] = [await viewOf(task.a.bits), await viewOf(task.b.bits), await viewOf(kind.bits)]
+    const witness = task.witness && (await viewOf(32))
+    await gpu.transfers.write(a, viewA.buffer)
+    await gpu.transfers.write(b, viewB.buffer)
+    await compute({
+      ...{ ...task, batch: 1, m: SIZE, n: SIZE, k: SIZE, policy: 0 },
+      ...{ a: viewA, b: viewB, c0: null, c, witness },
+      reads: [
+        { buffer: c.buffer, at: 0, into: found.c },
+        ...(witness ? [{ buffer: witness.buffer, at: 0, into: found.witness! }] : []),
+      ],
+    })
   })
-  const expected = compute64(task, a, b)
+  multiplyOnCpu(gpu.cpu, kind, SIZE, { a, b, ...expected })
   const wrong = expected.c.findIndex(
-    (value, i) => value !== c[i] || (witness !== null && expected.witness[i] !== index[i]),
+    (value, i) => value !== found.c[i] || expected.witness?.[i] !== found.witness?.[i],
   )
   if (wrong < 0) return
   throw failure(
     'ERR_MPMML_NO_WEBGPU',
     `the self-test of WebGPU has failed: products over ${kind.semiring} of ${kind.dtype} (${mode}, tiles of ${rows}) are wrong on ` +
-      `${gpu.name}: C[${Math.floor(wrong / SIZE)}, ${wrong % SIZE}] is ${c[wrong]}, and must be ${expected.c[wrong]}`,
+      `${gpu.name}: C[${Math.floor(wrong / SIZE)}, ${wrong % SIZE}] is ${found.c[wrong]}, and must be ${expected.c[wrong]}`,
   )
 }

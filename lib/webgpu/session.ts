@@ -1,6 +1,5 @@
 /** Functions of the addon on a WebGPU device: matrices that stay on it, products and closures. */
 import {
-  type Addon,
   copyAt,
   memberAt,
   memberFields,
@@ -13,6 +12,7 @@ import {
 } from '../native-interface.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { computeClosure } from './closure.js'
+import type { CpuAddon } from './cpu.js'
 import { Gpu, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import type { StoredBits } from './kernels/arithmetic.js'
@@ -27,18 +27,14 @@ import {
   type GpuView,
   isContiguous,
   type Layout,
+  type NewElements,
+  newElements,
   receiver,
   rowMajor,
   type Sizes,
   takeView,
 } from './views.js'
 import { type GpuDescription, type GpuFunctions, withoutAdapter } from './with-gpu.js'
-
-/** Lists of the addon whose indices requests and reports have. */
-type AddonLists = Pick<
-  Addon,
-  'semirings' | 'dataTypes' | 'paths' | 'overflowPolicies' | 'variants' | 'backends'
->
 
 /** Functions of a device, and its end. */
 export interface GpuBackend extends GpuFunctions {
@@ -64,22 +60,24 @@ class GpuMemory {
   static #last = 0
   static readonly #numbered = new Map<number, GpuMemory>()
   readonly number = ++GpuMemory.#last
-  readonly buffer: GPUBuffer
-  readonly bytes: number
 
-  constructor(
+  private constructor(
     readonly device: GpuDevice,
     readonly bits: StoredBits,
-    count: number,
+    readonly bytes: number,
+    readonly buffer: GPUBuffer,
   ) {
-    const { gpu, maxBytes, used, memories } = device
-    this.bytes = (count * bits) / 8
-    if (maxBytes > 0 && used + this.bytes > maxBytes) throw tooLarge(used + this.bytes, maxBytes)
-    this.buffer = gpu.take(this.bytes, gpu.device.limits.maxBufferSize)
-    device.used += this.bytes
+    device.used += bytes
     device.peak = Math.max(device.peak, device.used)
-    memories.add(this)
+    device.memories.add(this)
     GpuMemory.#numbered.set(this.number, this)
+  }
+
+  static async allocate(device: GpuDevice, bits: StoredBits, count: number): Promise<GpuMemory> {
+    const { gpu, maxBytes, used } = device
+    const bytes = (count * bits) / 8
+    if (maxBytes > 0 && used + bytes > maxBytes) throw tooLarge(used + bytes, maxBytes)
+    return new GpuMemory(device, bits, bytes, await gpu.take(bytes, gpu.device.limits.maxBufferSize))
   }
 
   static byNumber(number: number): GpuMemory | undefined {
@@ -130,6 +128,7 @@ const sizesOf = (request: Float64Array): Sizes => ({
 const memoryOf = (memory: NativeMemory) => memory as unknown as GpuMemory
 const viewOf = (memory: NativeMemory, request: Float64Array, at: LayoutAt): GpuView =>
   memoryOf(memory).view(layoutAt(request, at))
+const viewOfNew = (matrix: Matrix): GpuView => (matrix as { view: GpuView }).view
 const matrixOf = (data: unknown, layout: Layout): Matrix =>
   data instanceof GpuMemory ? { view: data.view(layout) } : { array: data as OperandArray, layout }
 
@@ -144,7 +143,18 @@ const watch = (cancel: Int32Array) => () => {
   if (cancel[0] !== 0) throw failure('ERR_MPMML_ABORTED', 'the work was aborted')
 }
 
-type Make = (bits: StoredBits, count: number) => GpuMemory
+/** Bytes of results whose pages are requested from the system in large units: new ones otherwise take longer than the copy. */
+const MIN_HUGE = 2 ** 25
+
+/** Allocates a row-major result. */
+type Make = (sizes: Sizes, bits: StoredBits, isFloat?: boolean) => Promise<Matrix>
+/** Gives the matrix of a name; `bits` of an element if it is a result that must be computed, otherwise 0. */
+type FindMatrix = (
+  name: MatrixName,
+  layout: Layout,
+  sizes: Sizes,
+  bits: StoredBits | 0,
+) => Matrix | null | Promise<Matrix | null>
 
 const software = /swiftshader|llvmpipe|lavapipe|basic render|software/i
 
@@ -155,7 +165,7 @@ const software = /swiftshader|llvmpipe|lavapipe|basic render|software/i
  * @param allowsFallback - whether a software adapter may be used (MPMML_WEBGPU_FALLBACK=1): it is slower than the CPU kernels.
  */
 export function gpuFunctions(
-  lists: AddonLists,
+  lists: CpuAddon,
   findGpu: () => Promise<GPU | null>,
   allowsFallback = false,
 ): GpuBackend {
@@ -190,54 +200,54 @@ export function gpuFunctions(
         `the only adapter is software, ${description || device || architecture}, which is slower than the CPU backend (set MPMML_WEBGPU_FALLBACK=1 to use it)`,
       )
     }
-    return Gpu.open(adapter).catch((error: Error) => {
+    return Gpu.open(adapter, lists).catch((error: Error) => {
       throw unusable(error.message)
     })
   }
 
-  const run = async <Result>(
-    device: GpuDevice | null,
-    work: (gpu: Gpu) => Promise<Result>,
-    isRepeatable = true,
-  ) => {
+  const run = async <Result>(device: GpuDevice | null, work: (gpu: Gpu) => Promise<Result>) => {
     const gpu = device?.gpu ?? (await open())
-    return gpu.run(() => work(gpu), isRepeatable)
+    return gpu.run(() => work(gpu))
   }
 
-  /** Runs work that makes memories, which are released if it fails. Returns the memory, or all of them if there are several. */
-  const runMaking = (
-    device: GpuDevice | null,
-    work: (gpu: Gpu, make: Make) => Promise<void>,
-    isRepeatable = true,
-  ) => {
-    const making = async (gpu: Gpu) => {
-      const made: GpuMemory[] = []
+  /**
+   * Runs work that allocates results: memories of a device, which are released if it fails, or arrays. Returns the memory of a device, or all
+   * results if there are several.
+   */
+  const runMaking = (device: GpuDevice | null, work: (gpu: Gpu, make: Make) => Promise<void>) =>
+    run(device, async (gpu) => {
+      const made: (GpuMemory | NewElements)[] = []
       try {
-        await work(gpu, (bits, count) => {
-          const memory = new GpuMemory(device!, bits, count)
-          made.push(memory)
-          return memory
+        await work(gpu, async (sizes, bits, isFloat = false) => {
+          const result = device
+            ? await GpuMemory.allocate(device, bits, countOf(sizes))
+            : newElements(isFloat, bits, countOf(sizes))
+          if (!(result instanceof GpuMemory) && result.byteLength >= MIN_HUGE)
+            lists.preferHugePages(result as ElementArray)
+          made.push(result)
+          const layout = contiguous(sizes)
+          const matrix =
+            result instanceof GpuMemory ? { view: result.view(layout) } : { array: result, layout }
+          return { ...matrix, isNew: true }
         })
       } catch (error) {
-        for (const memory of made) memory.release(true)
+        for (const result of made) if (result instanceof GpuMemory) result.release(true)
         throw error
       }
-      return (made.length > 1 ? made : made[0]) as never
-    }
-    return run(device, making, isRepeatable)
-  }
+      return (device && made.length < 2 ? made[0] : made) as never
+    })
 
   const kindAt = (request: Float64Array) =>
     kindOf(lists.semirings[request[requestAt.semiring]!]!.name, lists.dataTypes[request[requestAt.dtype]!]!)
 
   /** Reads a request, or a member of a group whose other fields are those of `request`. */
-  function readProduct(
+  async function readProduct(
     request: Float64Array,
     fields: Float64Array,
     at: typeof memberAt,
     reports: Float64Array,
-    matrix: (name: MatrixName, layout: Layout, sizes: Sizes) => Matrix | null,
-  ): ProductRequest {
+    find: FindMatrix,
+  ): Promise<ProductRequest> {
     if (fields[at.structured] !== 0) throw notExact('products with the option structure')
     const report = (name: ReportField, value: number) => {
       reports[reportAt[name]] = value
@@ -245,15 +255,23 @@ export function gpuFunctions(
     reports.fill(0)
     report('backend', backend)
     report('device', -1)
-    const [batch, m, n, k] = [fields[at.batch]!, fields[at.m]!, fields[at.n]!, fields[at.k]!]
-    const sizes = { batch, rows: m, cols: n }
-    const get = (name: MatrixName) => matrix(name, layoutAt(fields, at[name]), sizes)
+    const [kind, sizes] = [kindAt(request), resultSizes(fields, at)]
+    const asksWitness = request[requestAt.asksWitness] !== 0
+    const isComputed = request[requestAt.planOnly] === 0
+    const get = async (name: MatrixName, bits: StoredBits | 0 = 0) =>
+      find(name, layoutAt(fields, at[name]), sizes, isComputed ? bits : 0)
+    const [a, b, c0] = [await get('a'), await get('b'), await get('c0')]
     return {
-      ...{ kind: kindAt(request), batch, m, n, k, report },
-      ...{ a: get('a')!, b: get('b')!, c: get('c'), c0: get('c0'), witness: get('witness') },
+      ...{ kind, batch: sizes.batch, m: sizes.rows, n: sizes.cols, k: fields[at.k]!, report, asksWitness },
+      ...{
+        a: a!,
+        b: b!,
+        c0,
+        c: await get('c', kind.bits),
+        witness: await get('witness', asksWitness ? 32 : 0),
+      },
       policy: request[requestAt.overflow]!,
       variant: request[requestAt.variant]!,
-      asksWitness: request[requestAt.asksWitness] !== 0,
       maxBytes: request[requestAt.deviceMemory]!,
     }
   }
@@ -311,7 +329,7 @@ export function gpuFunctions(
       const [sizes, layout] = [sizesOf(request), layoutAt(request, copyAt.array)]
       if (array instanceof Float64Array) kindOf('max-plus', 'float64')
       return runMaking(device, async (gpu, make) => {
-        const { buffer } = make((array.BYTES_PER_ELEMENT * 8) as StoredBits, countOf(sizes))
+        const { buffer } = viewOfNew(await make(sizes, (array.BYTES_PER_ELEMENT * 8) as StoredBits))
         await gpu.transfers.write(rowMajor(array, layout, sizes), buffer, watch(cancel))
         await gpu.assertValid()
       })
@@ -340,7 +358,7 @@ export function gpuFunctions(
       if (dtype === 'float64') kindOf('max-plus', dtype)
       return runMaking(device, async (gpu, make) => {
         const bits = dtype === 'uint8' ? 8 : 32
-        const view = make(bits, countOf(sizes)).view(contiguous(sizes))
+        const view = viewOfNew(await make(sizes, bits))
         const stored = dtype === 'float32' ? floatBits(value) : value
         await copyElements(gpu, view, null, sizes, { kind: 'fill', bits }, stored)
         await gpu.assertValid()
@@ -378,9 +396,9 @@ export function gpuFunctions(
       return runMaking(device, async (gpu, make) => {
         check()
         report[reportAt.stepsDone] = 0
-        const layout = contiguous({ batch, rows: n, cols: n })
-        const distances = target ?? (inPlace ? weights : make(32, batch * n * n).view(layout))
-        const next = wantsNext ? make(32, batch * n * n).buffer : null
+        const sizes = { batch, rows: n, cols: n }
+        const distances = target ?? (inPlace ? weights : viewOfNew(await make(sizes, 32)))
+        const next = wantsNext ? viewOfNew(await make(sizes, 32)).buffer : null
         const progress = (steps: number) => {
           report[reportAt.stepsDone]! += steps
         }
@@ -402,19 +420,12 @@ export function gpuFunctions(
       const device = handle ? deviceOf(handle) : null
       const fields = request.slice()
       const given = { a, b, c, c0, witness: auxiliary?.[0] }
-      /** Returns the bits of the elements of a result that has no matrix yet; null if the call doesn't compute it. */
-      const newBits = (name: MatrixName): StoredBits | null => {
-        if (fields[requestAt.planOnly] !== 0) return null
-        if (name === 'c') return kindAt(fields).bits
-        return name === 'witness' && fields[requestAt.asksWitness] !== 0 ? 32 : null
-      }
       return runMaking(device, async (gpu, make) => {
-        const product = readProduct(fields, fields, requestAt, report, (name, layout, sizes) => {
+        const product = await readProduct(fields, fields, requestAt, report, (name, layout, sizes, bits) => {
           if (given[name]) return matrixOf(given[name], layout)
-          const bits = newBits(name)
-          return bits && { view: make(bits, countOf(sizes)).view(contiguous(sizes)), isNew: true }
+          return bits === 0 ? null : make(sizes, bits, name === 'c' && kindAt(fields).isFloat)
         })
-        await multiplyBlocks(gpu, lists, watch(cancel), product)
+        await multiplyBlocks(gpu, watch(cancel), product)
       })
     },
 
@@ -425,7 +436,6 @@ export function gpuFunctions(
         fields.subarray(index * stride, (index + 1) * stride),
       )
       const check = watch(cancel)
-      const asksWitness = common[requestAt.asksWitness] !== 0
       const placeOf = (name: MatrixName, product: Float64Array) => product[memberAt[`${name}Memory`]]!
       // Found now, because a memory may be released before the group's turn.
       const memories = new Map(
@@ -433,39 +443,42 @@ export function gpuFunctions(
           .flatMap((product) => matrixNames.map((name) => placeOf(name, product)))
           .map((place) => [place, GpuMemory.byNumber(place)]),
       )
-      const compute = async (gpu: Gpu, make: Make) => {
-        /** Makes the memory for results that have no place, which follow each other. */
-        const makeFor = (name: 'c' | 'witness', bits: StoredBits) => {
-          const length = products
+      return runMaking(device, async (gpu, make) => {
+        /** Memory for results of a name that have no place: they follow each other. */
+        const made: { c?: GpuView; witness?: GpuView } = {}
+        const makeFor = async (name: 'c' | 'witness', bits: StoredBits) => {
+          const ends = products
             .filter((product) => placeOf(name, product) === 0)
             .map((product) => product[memberAt[name].offset]! + countOf(resultSizes(product, memberAt)))
-            .reduce((longest, length) => Math.max(longest, length), -1)
-          return device && length >= 0 ? make(bits, length) : null
+          const cols = ends.reduce((longest, end) => Math.max(longest, end), -1)
+          if (device && cols >= 0) made[name] = viewOfNew(await make({ batch: 1, rows: 1, cols }, bits))
         }
-        const made = {
-          ...{ a: null, b: null, c: makeFor('c', kindAt(common).bits), c0: null },
-          witness: asksWitness ? makeFor('witness', 32) : null,
-        }
+        await makeFor('c', kindAt(common).bits)
+        if (common[requestAt.asksWitness] !== 0) await makeFor('witness', 32)
         for (const [index, fields] of products.entries()) {
           const report = reports.subarray(index * reportFields.length, (index + 1) * reportFields.length)
           try {
             check()
-            const product = readProduct(common, fields, memberAt, report, (name, layout, sizes) => {
-              const place = placeOf(name, fields)
-              if (name === 'witness' && !asksWitness) return null
-              if (place !== 0) return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
-              const memory = made[name]
-              return memory && { view: memory.view(contiguous(sizes, layout.offset)), isNew: true }
-            })
-            await multiplyBlocks(gpu, lists, check, product)
+            const product = await readProduct(
+              common,
+              fields,
+              memberAt,
+              report,
+              (name, layout, sizes, bits) => {
+                const place = placeOf(name, fields)
+                if (name === 'witness' && bits === 0) return null
+                if (place !== 0) return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
+                const view = made[name as 'c' | 'witness']
+                return view ? { view: { ...view, ...contiguous(sizes, layout.offset) }, isNew: true } : null
+              },
+            )
+            await multiplyBlocks(gpu, check, product)
           } catch (error) {
             if (error instanceof Error) error.message = `product ${index}: ${error.message}`
             throw error
           }
         }
-      }
-      // Products before the failed one may have been added to their C0, and would be added again.
-      return runMaking(device, compute, lists.semirings[common[requestAt.semiring]!]!.idempotent)
+      })
     },
 
     cancelWork(cancel) {
@@ -476,7 +489,7 @@ export function gpuFunctions(
 
 /** Returns a row-major copy of a view. */
 async function copyOf(gpu: Gpu, take: Take, view: GpuView, sizes: Sizes): Promise<GpuView> {
-  const copy = takeView(take, view.bits, sizes, gpu.device.limits.maxBufferSize)
+  const copy = await takeView(take, view.bits, sizes, gpu.device.limits.maxBufferSize)
   await copyElements(gpu, copy, view, sizes)
   return copy
 }

@@ -22,6 +22,15 @@ export interface ReadPart {
   readonly before?: (() => Promise<void>) | undefined
 }
 
+/** The device, as far as copies need it. */
+interface Memory {
+  readonly device: GPUDevice
+  /** Creates a buffer. */
+  allocate(size: number, usage: GPUBufferUsageFlags): Promise<GPUBuffer>
+  /** Throws if the device is lost. */
+  assertUsable(): void
+}
+
 interface Chunk extends ReadPart {
   readonly into: Uint8Array
   readonly staging: GPUBuffer
@@ -29,20 +38,15 @@ interface Chunk extends ReadPart {
 }
 
 export class Transfers {
-  /** Mapped buffers that are free, or will be when their last copy has ended. */
-  readonly #writable: Promise<GPUBuffer>[] = []
+  /** Free buffers, mapped when their last copy has ended; null for one that couldn't be mapped, and is destroyed. */
+  readonly #writable: Promise<GPUBuffer | null>[] = []
   readonly #readable: GPUBuffer[] = []
-  #count = 0
 
-  /** `assertUsable` throws if the device is lost. */
-  constructor(
-    readonly device: GPUDevice,
-    readonly assertUsable: () => void,
-  ) {}
+  constructor(readonly gpu: Memory) {}
 
   /** Resolves when no buffer is being mapped. A thread must not end before. */
   async idle(): Promise<void> {
-    await Promise.allSettled(this.#writable)
+    await Promise.all(this.#writable)
   }
 
   /** Copies the bytes of an array to a buffer; `check` is called between parts. */
@@ -51,7 +55,7 @@ export class Transfers {
     if (bytes.length <= SMALL) {
       const words = new Uint8Array(roundUp(bytes.length, 4))
       words.set(bytes)
-      if (words.length > 0) this.device.queue.writeBuffer(buffer, 0, words)
+      if (words.length > 0) this.gpu.device.queue.writeBuffer(buffer, 0, words)
       return
     }
     for (let at = 0; at < bytes.length; at += CHUNK) {
@@ -66,30 +70,40 @@ export class Transfers {
   }
 
   #copy(from: GPUBuffer, fromAt: number, to: GPUBuffer, toAt: number, bytes: number): void {
-    const encoder = this.device.createCommandEncoder()
+    const encoder = this.gpu.device.createCommandEncoder()
     encoder.copyBufferToBuffer(from, fromAt, to, toAt, roundUp(bytes, 4))
-    this.device.queue.submit([encoder.finish()])
+    this.gpu.device.queue.submit([encoder.finish()])
   }
 
-  #takeWritable(): Promise<GPUBuffer> | GPUBuffer {
-    if (this.#count === MAX_STAGING) return this.#writable.shift()!
-    this.#count++
-    const usage = MAP_WRITE | COPY_SRC
-    return this.device.createBuffer({ size: CHUNK, usage, mappedAtCreation: true })
+  async #takeWritable(): Promise<GPUBuffer> {
+    const free = this.#writable.length < MAX_STAGING ? null : await this.#writable.shift()!
+    this.gpu.assertUsable()
+    if (free) return free
+    try {
+      return this.gpu.device.createBuffer({
+        size: CHUNK,
+        usage: MAP_WRITE | COPY_SRC,
+        mappedAtCreation: true,
+      })
+    } catch (error) {
+      return this.#refuse(error as Error)
+    }
   }
 
   #giveWritable(staging: GPUBuffer): void {
-    const mapped = staging.mapAsync(MODE_WRITE).then(
-      () => staging,
-      (error: Error) => this.#refuse(error),
-    )
-    mapped.catch(() => {})
-    this.#writable.push(mapped)
+    const failed = () => {
+      staging.destroy()
+      return null
+    }
+    this.#writable.push(staging.mapAsync(MODE_WRITE).then(() => staging, failed))
   }
 
-  #refuse(error: Error): never {
-    this.assertUsable()
-    throw failure('ERR_MPMML_DEVICE_LOST', `memory of the GPU can't be mapped: ${error.message}`)
+  #refuse({ message }: Error): never {
+    this.gpu.assertUsable()
+    throw failure(
+      'ERR_MPMML_OUT_OF_MEMORY',
+      `memory for copies from and to the GPU can't be mapped (${message}): use smaller matrices, or the backend 'cpu' or 'cuda'`,
+    )
   }
 
   /** Copies from buffers into arrays. All is submitted before this waits, as far as mapped buffers suffice. */
@@ -105,11 +119,11 @@ export class Transfers {
       }),
     )
     const begun: Chunk[] = []
-    const beginNext = () => {
+    const beginNext = async () => {
       const chunk = chunks[begun.length]
       if (!chunk) return
       const size = roundUp(chunk.into.length, 4)
-      const staging = this.#takeReadable(size)
+      const staging = await this.#takeReadable(size)
       this.#copy(chunk.buffer, chunk.at, staging, 0, size)
       const mapped = staging.mapAsync(MODE_READ, 0, size)
       mapped.catch(() => {})
@@ -117,7 +131,7 @@ export class Transfers {
     }
     let done = 0
     try {
-      while (begun.length < Math.min(chunks.length, MAX_STAGING)) beginNext()
+      while (begun.length < Math.min(chunks.length, MAX_STAGING)) await beginNext()
       for (; done < begun.length; done++) {
         const { into, staging, mapped, before } = begun[done]!
         check?.()
@@ -127,7 +141,7 @@ export class Transfers {
         staging.unmap()
         if (this.#readable.length < 2 * MAX_STAGING) this.#readable.push(staging)
         else staging.destroy()
-        beginNext()
+        await beginNext()
       }
     } finally {
       for (const { staging, mapped } of begun.slice(done)) {
@@ -138,9 +152,9 @@ export class Transfers {
   }
 
   /** Takes a buffer that isn't much larger than needed. */
-  #takeReadable(size: number): GPUBuffer {
+  async #takeReadable(size: number): Promise<GPUBuffer> {
     const index = this.#readable.findIndex((one) => one.size >= size && one.size <= Math.max(4 * size, 4096))
     if (index >= 0) return this.#readable.splice(index, 1)[0]!
-    return this.device.createBuffer({ size: roundUp(size, 256), usage: MAP_READ | COPY_DST })
+    return this.gpu.allocate(roundUp(size, 256), MAP_READ | COPY_DST)
   }
 }

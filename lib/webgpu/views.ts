@@ -1,6 +1,7 @@
 /** Matrices in arrays and in memory of a GPU, and copies between them. */
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type Gpu, Recording, type Take } from './device.js'
+import { failure } from './failure.js'
 import type { StoredBits } from './kernels/arithmetic.js'
 import { type Elementwise, elementwise } from './kernels/elementwise.js'
 import { roundUp } from './transfers.js'
@@ -40,9 +41,34 @@ export const isContiguous = ({ batchStride, rowStride, colStride }: Layout, { ba
   (rows === 1 || rowStride === cols) &&
   (batch === 1 || batchStride === rows * cols)
 
+/** Array of elements that the library has allocated. */
+export type NewElements =
+  | Int32Array<ArrayBuffer>
+  | Int16Array<ArrayBuffer>
+  | Float32Array<ArrayBuffer>
+  | Uint8Array<ArrayBuffer>
+
+export function newElements(isFloat: boolean, bits: StoredBits, count: number): NewElements {
+  const Type = isFloat ? Float32Array : { 8: Uint8Array, 16: Int16Array, 32: Int32Array }[bits]
+  try {
+    return new Type(count)
+  } catch {
+    const mebibytes = Math.ceil((count * bits) / 8 / 2 ** 20)
+    throw failure(
+      'ERR_MPMML_OUT_OF_MEMORY',
+      `out of memory: cannot allocate ${mebibytes} MiB for a result: use smaller matrices`,
+    )
+  }
+}
+
 /** Takes a buffer for row-major matrices. `most`: limit in bytes, that of a binding by default. */
-export const takeView = (take: Take, bits: StoredBits, sizes: Sizes, most?: number): GpuView => ({
-  buffer: take((countOf(sizes) * bits) / 8, most),
+export const takeView = async (
+  take: Take,
+  bits: StoredBits,
+  sizes: Sizes,
+  most?: number,
+): Promise<GpuView> => ({
+  buffer: await take((countOf(sizes) * bits) / 8, most),
   bits,
   ...contiguous(sizes),
 })
@@ -75,37 +101,36 @@ export function bindingOf(view: GpuView, sizes: Sizes): { binding: GPUBufferBind
   return { binding: { buffer, offset: first, size: Math.min(size, buffer.size - first) }, offset }
 }
 
-/** Calls `run` for each row: the index of its first element in the strided array, and in a row-major one. */
-function forEachRow(
-  layout: Layout,
+/** Returns a new array of the type of another one. */
+export const emptyLike = <Elements extends OperandArray>(array: Elements, count: number): Elements =>
+  new (array.constructor as new (length: number) => Elements)(count)
+
+/** Copies elements from one array to another. */
+export function copyBetween(
+  to: OperandArray,
+  toLayout: Layout,
+  source: OperandArray,
+  sourceLayout: Layout,
   { batch, rows, cols }: Sizes,
-  run: (strided: number, rowMajor: number) => void,
 ): void {
+  const areAdjacent = toLayout.colStride === 1 && sourceLayout.colStride === 1
   for (let z = 0; z < batch; z++)
-    for (let i = 0; i < rows; i++) run(from(layout, z, i, 0).offset, (z * rows + i) * cols)
+    for (let i = 0; i < rows; i++) {
+      const [at, first] = [from(toLayout, z, i, 0).offset, from(sourceLayout, z, i, 0).offset]
+      if (areAdjacent) to.set(source.subarray(first, first + cols), at)
+      else
+        for (let j = 0; j < cols; j++)
+          to[at + j * toLayout.colStride] = source[first + j * sourceLayout.colStride]!
+    }
 }
 
 /** Returns the elements row-major, in a copy unless the array has them so. */
 export function rowMajor(array: OperandArray, layout: Layout, sizes: Sizes): OperandArray {
-  const { offset, colStride } = layout
-  const count = countOf(sizes)
-  if (isContiguous(layout, sizes)) return array.subarray(offset, offset + count)
-  const Type = array.constructor as new (length: number) => OperandArray
-  const copy = new Type(count)
-  forEachRow(layout, sizes, (at, to) => {
-    if (colStride === 1) copy.set(array.subarray(at, at + sizes.cols), to)
-    else for (let j = 0; j < sizes.cols; j++) copy[to + j] = array[at + j * colStride]!
-  })
+  const { offset } = layout
+  if (isContiguous(layout, sizes)) return array.subarray(offset, offset + countOf(sizes))
+  const copy = emptyLike(array, countOf(sizes))
+  copyBetween(copy, contiguous(sizes), array, layout, sizes)
   return copy
-}
-
-/** Copies row-major elements into an array. */
-export function spread(elements: ElementArray, array: ElementArray, layout: Layout, sizes: Sizes): void {
-  const { colStride } = layout
-  forEachRow(layout, sizes, (to, at) => {
-    if (colStride === 1) array.set(elements.subarray(at, at + sizes.cols), to)
-    else for (let j = 0; j < sizes.cols; j++) array[to + j * colStride] = elements[at + j]!
-  })
 }
 
 /** Limit of the copied elements, including gaps, as a multiple of the matrix's own elements. */
@@ -127,7 +152,7 @@ export async function stage(
   const elements = isDense
     ? array.subarray(layout.offset, layout.offset + span)
     : rowMajor(array, layout, own)
-  const buffer = take(elements.byteLength)
+  const buffer = await take(elements.byteLength)
   await gpu.transfers.write(elements, buffer, check)
   const inBuffer = isDense ? { ...layout, offset: 0 } : contiguous(own)
   return { buffer, bits: (array.BYTES_PER_ELEMENT * 8) as StoredBits, ...inBuffer }
@@ -138,9 +163,8 @@ export function receiver(array: ElementArray, layout: Layout, sizes: Sizes) {
   const count = countOf(sizes)
   if (isContiguous(layout, sizes))
     return { into: array.subarray(layout.offset, layout.offset + count), finish() {} }
-  const Type = array.constructor as new (length: number) => ElementArray
-  const into = new Type(count)
-  return { into, finish: () => spread(into, array, layout, sizes) }
+  const into = emptyLike(array, count)
+  return { into, finish: () => copyBetween(array, layout, into, contiguous(sizes), sizes) }
 }
 
 /** Elements in a dimension of one dispatch: rows of workgroups and entries of a batch are at most 65535. */

@@ -6,7 +6,13 @@
  * call that doesn't name 'webgpu' may compute on the CPU instead. ERR_MPMML_NO_WEBGPU: no usable adapter;
  * ERR_MPMML_DEVICE_LOST: the device was lost, and its matrices with it.
  */
-import { type Addon, type HandleKind, type NativeDevice, requestAt } from '../native-interface.js'
+import {
+  type Addon,
+  type HandleKind,
+  type NativeDevice,
+  nativeCalls,
+  requestAt,
+} from '../native-interface.js'
 import { failure } from './failure.js'
 
 /** An adapter and the device that was made of it. */
@@ -36,15 +42,20 @@ export const withoutAdapter = (reason: string): GpuDescription => ({
   roundsToNearest: false,
 })
 
-/** Calls that go to a WebGPU device if their first argument is one, or memory of one. */
-export const routed = [
+/** Functions of the addon that a WebGPU device has too. */
+export const gpuCalls = [
   ...(['describeDevice', 'memoryUse', 'closeDevice', 'upload', 'download', 'fill', 'combine'] as const),
-  ...(['closeMatrix', 'copyMatrix', 'memoryNumber', 'release'] as const),
+  ...(['closeMatrix', 'copyMatrix', 'memoryNumber', 'release', 'multiply', 'multiplyGroup'] as const),
 ] as const
 
-/** Functions of the addon that a WebGPU device has too. They read requests before they return. */
-export interface GpuFunctions
-  extends Pick<Addon, (typeof routed)[number] | 'multiply' | 'multiplyGroup' | 'cancelWork'> {
+/** Position of the device, or of memory, in the arguments of a function. */
+export const handleAt = (name: string): number => Math.max(0, nativeCalls[name]!.takes.indexOf('device'))
+
+/**
+ * Functions of a WebGPU device. They read requests before they return. A product of arrays without a place for a result returns new arrays
+ * of all such results.
+ */
+export interface GpuFunctions extends Pick<Addon, (typeof gpuCalls)[number] | 'cancelWork'> {
   /** Looks for an adapter unless one is known, and describes it. Rejects never. */
   describeGpu(allowsFallback?: boolean): Promise<GpuDescription>
   /** The kind of a handle that a WebGPU device has made; '' of any other value. */
@@ -54,12 +65,7 @@ export interface GpuFunctions
 }
 
 /** Addon whose functions also run on a WebGPU device. */
-export interface AddonWithGpu {
-  describeGpu(allowsFallback?: boolean): Promise<GpuDescription>
-}
-
-/** Calls for semirings of users, with the position of their argument `device`. */
-const ofUsers = { multiplyUserSync: 7, multiplyUser: 8, multiplyUserGroup: 5, explainUser: 2 } as const
+export type AddonWithGpu = Pick<GpuFunctions, 'describeGpu'>
 
 type Call = (...values: unknown[]) => unknown
 
@@ -67,59 +73,43 @@ type Call = (...values: unknown[]) => unknown
 export function withGpu<Base extends object>(base: Base, gpu: GpuFunctions): Base & AddonWithGpu {
   const addon = base as unknown as Addon & Record<string, Call>
   const choice = (addon.backendChoices as readonly string[]).indexOf('webgpu')
-  const isOurs = (handle: unknown) => gpu.handleKind(handle) !== ''
-  const isOnGpu = (device: NativeDevice | null | undefined, request: Float64Array) =>
-    device ? isOurs(device) : request[requestAt.backend] === choice
 
-  const byHandle = (name: (typeof routed)[number]): Call => {
-    const [here, there] = [gpu[name] as Call, addon[name] as Call]
-    return (...values) => (isOurs(values[0]) ? here(...values) : there(...values))
-  }
-  const refusing = (name: keyof typeof ofUsers): Call => {
-    const there = addon[name] as Call
+  /** Returns a function that calls that of the GPU for its handles, and for products of arrays whose request names it. */
+  const routed = (name: string): Call => {
+    const [here, there] = [addon[name] as Call, (gpu as object as Partial<Record<string, Call>>)[name]]
+    const { takes, givesPromise } = nativeCalls[name]!
+    const [handle, request] = [handleAt(name), takes.indexOf('request')]
+    const isProduct = /^multiply(Sync|Group)?$/.test(name)
     return (...values) => {
-      if (!isOurs(values[ofUsers[name]])) return there(...values)
-      const text = "WebGPU doesn't compute semirings of users: open another device"
-      const error = failure('ERR_MPMML_OPTION', text)
-      if (name !== 'multiplyUserSync') return Promise.reject(error)
+      const isGpu = values[handle]
+        ? gpu.handleKind(values[handle]) !== ''
+        : isProduct && (values[request] as Float64Array)[requestAt.backend] === choice
+      if (!isGpu) return here(...values)
+      if (there) return there(...values)
+      const error = failure('ERR_MPMML_OPTION', `WebGPU can't compute ${name}: use another backend`)
+      if (givesPromise) return Promise.reject(error)
       throw error
     }
   }
-
+  const names = [
+    ...gpuCalls,
+    'multiplySync',
+    'multiplyUserSync',
+    'multiplyUser',
+    'multiplyUserGroup',
+    'explainUser',
+  ]
   const functions: Partial<Addon> = {
     handleKind: (handle) => gpu.handleKind(handle) || addon.handleKind(handle),
     openDevice: (backend, device, deviceMemory, devices) =>
       backend === choice
         ? gpu.openDevice(deviceMemory)
         : addon.openDevice(backend, device, deviceMemory, devices),
-    multiply(...values) {
-      const [, , , , request, , , device] = values
-      return (isOnGpu(device, request) ? gpu : addon).multiply(...values)
-    },
-    multiplySync(...values) {
-      const [, , , , request, , device] = values
-      if (!isOnGpu(device, request)) return addon.multiplySync(...values)
-      throw failure(
-        'ERR_MPMML_OPTION',
-        'WebGPU has no call that waits: use await mpmm(…), or another backend',
-      )
-    },
-    multiplyGroup(...values) {
-      const [, request, , , , device] = values
-      return (isOnGpu(device, request) ? gpu : addon).multiplyGroup(...values)
-    },
     cancelWork(cancel) {
       gpu.cancelWork(cancel)
       addon.cancelWork(cancel)
     },
   }
-  return {
-    ...base,
-    ...Object.fromEntries(routed.map((name) => [name, byHandle(name)])),
-    ...Object.fromEntries(
-      (Object.keys(ofUsers) as (keyof typeof ofUsers)[]).map((name) => [name, refusing(name)]),
-    ),
-    ...functions,
-    describeGpu: gpu.describeGpu,
-  }
+  const routedCalls = Object.fromEntries(names.map((name) => [name, routed(name)]))
+  return { ...base, ...routedCalls, ...functions, describeGpu: gpu.describeGpu }
 }

@@ -18,7 +18,6 @@
 #include "cuda/plan/cost.h"
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/executor.h"
-#include "cuda/runtime/host_levels.h"
 #include "cuda/runtime/host_products.h"
 #include "cuda/runtime/memory_reservation.h"
 #include "cuda/runtime/product.h"
@@ -90,6 +89,7 @@ class CudaBackend : public Backend, private Planner {
   std::function<VariantCost(const Variant&, ArithmeticKind)> judge_for(const Problem& problem, ArithmeticSet exact,
                                                                        bool numbered, const Placement& where);
   int64_t bytes(const Problem& block, const Problem& whole, const Placement& where) override;
+  std::optional<Plan> plan_by_session(const Problem& problem, const Placement& where);
 
   const std::vector<const Variant*>& candidates(const Operation& operation) const {
     static const auto& none = *new std::vector<const Variant*>;
@@ -224,19 +224,29 @@ std::function<VariantCost(const Variant&, ArithmeticKind)> CudaBackend::judge_fo
 
 Plan CudaBackend::plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) {
   const Operation& operation = problem.operation;
-  const Structure& structure = problem.structure;
-  const int64_t batch = problem.batch;
-  ValueRange a, b;
-  const bool scans_lines = cuda::scans_lines(problem, where, *this);
-  if (scans_lines || can_overflow(operation)) {
-    a = scan_matrices(operation, problem.a, batch, structure.a, for_runs);
-    b = scan_matrices(operation, problem.b, batch, structure.b, for_runs);
+  if (scans_lines(problem, where, *this)) {
+    if (const std::optional<Plan> found = plan_by_session(problem, where)) return *found;
   }
-  if (scans_lines) {
-    a.levels = levels_of_rows(operation, problem.a, batch, structure.a, for_runs);
-    b.levels = levels_of_columns(operation, problem.b, batch, structure.b, for_runs);
+  ValueRange a, b;
+  if (can_overflow(operation)) {
+    a = scan_matrices(operation, problem.a, problem.batch, problem.structure.a, for_runs);
+    b = scan_matrices(operation, problem.b, problem.batch, problem.structure.b, for_runs);
   }
   return plan(problem, a, b, where);
+}
+
+/// Returns the plan of a session that reads copies of the operands; nothing if the device has too little memory for
+/// them.
+std::optional<Plan> CudaBackend::plan_by_session(const Problem& problem, const Placement& where) {
+  if (!fits_device(where.device, operand_bytes(problem), where.device_memory)) return std::nullopt;
+  const std::unique_ptr<Session> session = open(where.device, where.device_memory);
+  session->set_cancelled(problem.cancelled);
+  try {
+    return session->plan(problem, where);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+    return std::nullopt;
+  }
 }
 
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {

@@ -71,6 +71,9 @@ describe('arrays of several MiB', () => {
     expect(await counted).toBeGreaterThan(4)
     expect(back.data).toEqual(large.data)
     expect((await small.download()).data[0]).toBe(5)
+    // Copies of equal size reuse the memory of earlier ones.
+    const other = matrix(1100, 1100, large.data.slice().reverse())
+    expect((await (await device.upload(other)).download()).data).toEqual(other.data)
     const out = matrix(1100, 1100, new Int32Array(1100 ** 2).fill(7))
     await mpmm(large, matrix(1100, 1100, new Int32Array(1100 ** 2).fill(1)), {
       out,
@@ -242,6 +245,19 @@ describe('a call', () => {
     expect(sent).toEqual([])
     cancel[0] = 0
     expect(await order()).toMatchObject({ order: new Int32Array(1) })
+  })
+
+  it('is answered after a release that couldn’t be posted', async () => {
+    const { addon, port, post } = watched()
+    const device = await (addon.openDevice as Call)(1, 0, 0, 0)
+    port.postMessage = () => {
+      throw new Error('no message')
+    }
+    ;(addon.release as (memory: unknown) => void)(device)
+    port.postMessage = post
+    const request = { nodes: 1, from: new Int32Array(0), to: new Int32Array(0), zero: 0 }
+    const order = (addon.graphOrder as Call)(request, new Float64Array(20), new Int32Array(1))
+    expect(await order).toMatchObject({ order: new Int32Array(1) })
   })
 
   it('is posted in the order of the calls while large arrays are copied in slices', async () => {

@@ -48,6 +48,8 @@ export interface Changes {
   limits?: Partial<GPUSupportedLimits>
   /** Returns whether the allocation of a buffer of a size fails. */
   isOutOfMemory?: (size: number) => boolean
+  /** Mode in which no buffer can be mapped: 1 to read, 2 to write. */
+  failingMode?: GPUMapModeFlags
 }
 
 /** Lowers the limits that a device reports, and rejects bindings beyond them. */
@@ -70,24 +72,44 @@ const limitsOf = ({ limits }: GPUDevice) => {
   return { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize }
 }
 
-/** Lets allocations fail as those of a GPU do: the buffer is invalid, and the next error scope of the kind has an error. */
+/** Lets allocations fail as those of a GPU do: the buffer is invalid, and the innermost error scope of the kind has an error. */
 function failAllocations(device: GPUDevice, isOutOfMemory: (size: number) => boolean): void {
-  const [create, pop] = [device.createBuffer.bind(device), device.popErrorScope.bind(device)]
-  let hasFailed = false
-  let popped = 0
+  const [create, push, pop] = [
+    device.createBuffer.bind(device),
+    device.pushErrorScope.bind(device),
+    device.popErrorScope.bind(device),
+  ]
+  const scopes: { filter: GPUErrorFilter; hasFailed: boolean }[] = []
+  device.pushErrorScope = (filter) => {
+    scopes.push({ filter, hasFailed: false })
+    push(filter)
+  }
   device.createBuffer = (descriptor) => {
     const buffer = create(descriptor)
-    if (!isOutOfMemory(descriptor.size)) return buffer
-    hasFailed = true
+    if (descriptor.mappedAtCreation || !isOutOfMemory(descriptor.size)) return buffer
+    const scope = scopes.filter(({ filter }) => filter === 'out-of-memory').at(-1)
+    if (scope) scope.hasFailed = true
     buffer.destroy()
     return buffer
   }
   device.popErrorScope = async () => {
-    // Scopes of three kinds are popped together, that of memory first.
-    const isFirst = popped++ % 3 === 0
-    const [fails, found] = [isFirst && hasFailed, await pop()]
-    if (isFirst) hasFailed = false
-    return fails ? ({ message: 'simulated' } as GPUError) : found
+    const hasFailed = scopes.pop()?.hasFailed
+    const found = await pop()
+    return hasFailed ? ({ message: 'simulated' } as GPUError) : found
+  }
+}
+
+/** Lets buffers for copies fail to be mapped, except at their creation. */
+function failMappings(device: GPUDevice, mode: GPUMapModeFlags): void {
+  const create = device.createBuffer.bind(device)
+  device.createBuffer = (descriptor) => {
+    const buffer = create(descriptor)
+    const map = buffer.mapAsync.bind(buffer)
+    buffer.mapAsync = async (wanted, ...range) => {
+      if (wanted === mode) throw new Error('simulated')
+      await map(wanted, ...range)
+    }
+    return buffer
   }
 }
 
@@ -100,7 +122,7 @@ export async function endDevices(): Promise<void> {
 
 /** Returns the functions of a device of this machine with simulated defects. */
 export function callsOf(changes: Changes = {}, allowsFallback = true): GpuFunctions {
-  const { code, entries, limits: lower, isOutOfMemory } = changes
+  const { code, entries, limits: lower, isOutOfMemory, failingMode } = changes
   const find = async () => {
     const found = await theGpu()
     const requestAdapter = async () => {
@@ -115,6 +137,7 @@ export function callsOf(changes: Changes = {}, allowsFallback = true): GpuFuncti
           device.createBindGroup = (group) => bind({ ...group, entries: entries([...group.entries]) })
         if (lower) lowerLimits(device, lower)
         if (isOutOfMemory) failAllocations(device, isOutOfMemory)
+        if (failingMode) failMappings(device, failingMode)
         return device
       }
       return { info, features, limits, requestDevice } as unknown as GPUAdapter

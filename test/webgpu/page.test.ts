@@ -1,7 +1,7 @@
 /**
  * WebGPU in Chromium, on its software adapter: the library on a page under the strictest policy, and the
- * backend in a worker. A stand-in for the WebAssembly module has its lists and tables, but no code, because
- * the page computes nothing on the CPU.
+ * backend in a worker. A stand-in for the WebAssembly module has its lists and tables, and only the code of self-tests, because
+ * the page computes nothing else on the CPU.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { rolldown } from 'rolldown'
 import { beforeAll, expect, it, vi } from 'vitest'
 import { load } from '../../lib/load.js'
 import { root } from '../../lib/native.js'
-import { type Addon, nativeCalls } from '../../lib/native-interface.js'
+import { type Addon, nativeCalls, requestAt } from '../../lib/native-interface.js'
 import { type Page, startBrowser, withoutChromium } from '../support/browser.js'
 import { useFolder } from '../support/folder.js'
 import { describeUnless, missingFile } from '../support/skip.js'
@@ -19,13 +19,30 @@ const reason = withoutChromium ?? missingFile(join(root, 'dist', 'browser', 'ind
 
 const native = load<Addon>().addon
 
-/** Module with the addon's lists and tables, and functions without effect. */
+/** Square products over max-plus and min-plus, with which self-tests compare. */
+const productText = `(a, b, c, c0, request, report, device, auxiliary) => {
+  const isMin = lists.semirings[request[${requestAt.semiring}]].name === 'min-plus'
+  const zero = (isMin ? 1 : -1) * (c instanceof Float32Array ? Infinity : isMin ? 2 ** 31 - 1 : 2 ** 31)
+  const n = Math.sqrt(c.length)
+  for (let i = 0; i < c.length; i++) {
+    let [best, at] = [zero, -1]
+    for (let k = 0; k < n; k++) {
+      const [x, y] = [a[Math.floor(i / n) * n + k], b[k * n + (i % n)]]
+      if (x !== zero && y !== zero && (isMin ? x + y < best : x + y > best)) [best, at] = [x + y, k]
+    }
+    c[i] = best
+    if (auxiliary) auxiliary[0][i] = at
+  }
+}`
+
+/** Module with the addon's lists and tables, and other functions without effect. */
 const addonText = `
 const lists = ${JSON.stringify(native, (_, value) => (typeof value === 'function' ? undefined : value))}
 const names = ${JSON.stringify(Object.keys(nativeCalls))}
 export const addon = {
   ...lists,
   ...Object.fromEntries(names.map((name) => [name, () => undefined])),
+  multiplySync: ${productText},
   handleKind: () => '',
   explain: () => ({ backend: 'cpu', reason: 'the module is a stand-in' }),
   describe: () => (${JSON.stringify(native.describe())}),

@@ -4,7 +4,16 @@
  */
 import { afterAll, expect, it } from 'vitest'
 import { addon } from '../../lib/native.js'
-import { memberAt, memberFields, reportFields, requestAt, requestFields } from '../../lib/native-interface.js'
+import {
+  copyAt,
+  copyFields,
+  memberAt,
+  memberFields,
+  type NativeMemory,
+  reportFields,
+  requestAt,
+  requestFields,
+} from '../../lib/native-interface.js'
 import { oracle } from '../support/oracle.js'
 import { describeUnless } from '../support/skip.js'
 import {
@@ -286,6 +295,35 @@ describeUnless(reason, 'a product on a WebGPU device', () => {
     // 1 xor (1 and 1)
     expect([...c[0]!]).toEqual([0])
     expect(c[1]).toEqual(truths(700))
+  })
+
+  it('copies a matrix of many parts although no buffer can be mapped again', async () => {
+    const failing = callsOf({ failingMode: 2 })
+    // 10 parts of 8 MiB: up to 8 buffers are mapped for later parts.
+    const [rows, cols] = [10, 2 ** 21]
+    const data = new Int32Array(rows * cols)
+    for (let i = 0; i < data.length; i++) data[i] = i * 7919
+    const device = await failing.openDevice(0)
+    const copy = new Float64Array(copyFields.length)
+    copy.set([1, rows, cols], copyAt.batch)
+    for (const at of [copyAt.array, copyAt.memory]) {
+      copy[at.rowStride] = cols
+      copy[at.colStride] = 1
+    }
+    const memory = await failing.upload(device, data, copy, new Int32Array(1))
+    const found = new Int32Array(data.length)
+    await failing.download(device, memory as NativeMemory, found, copy, new Int32Array(1))
+    expect(Buffer.compare(Buffer.from(found.buffer), Buffer.from(data.buffer))).toBe(0)
+  })
+
+  it('says what to do if results can’t be mapped, and leaves C unchanged', async () => {
+    const failing = callsOf({ failingMode: 1 })
+    const c = one(7)
+    await expect(multiply(failing, one(1), one(2), c)).rejects.toMatchObject({
+      code: 'ERR_MPMML_NO_WEBGPU',
+      message: expect.stringMatching(/use .*the backend 'cpu'/),
+    })
+    expect(c.data[0]).toBe(7)
   })
 
   it('ends with ERR_MPMML_ABORTED when its flag is set', async () => {

@@ -17,7 +17,7 @@ const program = `
 import { parentPort } from 'node:worker_threads'
 parentPort.on('message', ({ call, name, end }) => {
   const given = { $handle: 1, kind: 'device', description: {}, use: {} }
-  if (name === 'openDevice') parentPort.postMessage({ call, given, arrays: [] })
+  if (name === 'openDevice') parentPort.postMessage({ call, given, arrays: [], spent: [] })
   if (name === 'closeDevice') process.exit(3)
   if (name === 'describeGpu') throw new Error('simulated')
   if (end) Atomics.store(end, 0, 1)

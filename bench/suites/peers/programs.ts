@@ -149,11 +149,11 @@ def triton_tiles():
 
 # Tiles of 128 x 128 in shared memory, 8 x 8 results per thread; sizes are multiples of 128.
 CUDA = """
-extern "C" __global__ void max_plus(const T* a, const T* b, T* c, int n) {
-  __shared__ T left[16][129], right[16][128];
+extern "C" __global__ void max_plus(const element* a, const element* b, element* c, int n) {
+  __shared__ element left[16][129], right[16][128];
   const int col = threadIdx.x % 16, row = threadIdx.x / 16;
   const size_t top = blockIdx.y * 128, start = blockIdx.x * 128;
-  T best[8][8];
+  element best[8][8];
   for (int i = 0; i < 8; i++)
     for (int j = 0; j < 8; j++) best[i][j] = LOWEST;
   for (int k = 0; k < n; k += 16) {
@@ -164,7 +164,7 @@ extern "C" __global__ void max_plus(const T* a, const T* b, T* c, int n) {
     __syncthreads();
     #pragma unroll
     for (int step = 0; step < 16; step++) {
-      T x[8], y[8];
+      element x[8], y[8];
       #pragma unroll
       for (int i = 0; i < 8; i++) x[i] = left[step][row + 16 * i], y[i] = right[step][col + 16 * i];
       #pragma unroll
@@ -188,7 +188,9 @@ def cupy_tiles():
     n = len(a)
     c = cupy.empty((n, n), a.dtype)
     kind = ("int", "-1073741824") if a.dtype == numpy.int32 else ("float", "-__int_as_float(0x7f800000)")
-    kernel = cupy.RawKernel(CUDA, "max_plus", options=(f"-DT={kind[0]}", f"-DLOWEST={kind[1]}"))
+    # A type, because a macro would replace names in the compiler's own headers, too.
+    types = f"typedef {kind[0]} element;\\n"
+    kernel = cupy.RawKernel(types + CUDA, "max_plus", options=(f"-DLOWEST={kind[1]}",))
 
     def call(query):
         kernel((n // 128, n // 128), (256,), (a, b, c, numpy.int32(n)))

@@ -85,15 +85,14 @@ export function zeroBits(semiring: string, mode: Mode, bits: StoredBits): number
 
 /**
  * Words of the status of a product. The store writes the least index of an element outside the finite range to FAULT; scans write the
- * facts of both operands: least and greatest finite value, whether zero, NaN and the other infinity occur, the least magnitude but 0. TIMES has two timestamps.
+ * facts of both operands: least and greatest finite value, 1 if the other infinity occurs, the least magnitude but 0. TIMES has two timestamps.
  */
 export const FAULT = 0
 export const FACTS = [8, 16] as const
 export const TIMES = 24
 export const STATUS_WORDS = 28
 export const NO_FAULT = 0x7fffffff
-export const [LEAST, GREATEST, FLAGS, TINIEST] = [0, 1, 2, 3]
-export const [HAS_ZERO, HAS_OTHER, HAS_NAN] = [1, 2, 4]
+export const [LEAST, GREATEST, OTHER, TINIEST] = [0, 1, 2, 3]
 
 /** Content of the status before a product. */
 export function initialStatus(): Int32Array<ArrayBuffer> {

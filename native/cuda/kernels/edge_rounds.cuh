@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/problem/layout.h"
+#include "cuda/kernels/reduce.cuh"
 
 namespace mpmml::cuda {
 
@@ -51,8 +52,7 @@ static __device__ __forceinline__ int warp_sum(int value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   return __reduce_add_sync(~0u, value);
 #else
-  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(~0u, value, lanes);
-  return value;
+  return reduce_warp(value, [](int x, int y) { return x + y; });
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include "core/rounding.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/packing.cuh"
+#include "cuda/kernels/reduce.cuh"
 #include "cuda/kernels/warpgroup.cuh"
 
 namespace mpmml::cuda {
@@ -158,10 +159,7 @@ __global__ void __launch_bounds__(kBestThreadsAlong)
       best = OnLevels::combine(best, best_of<OnLevels>(levels));
     }
   }
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    best = OnLevels::combine(best, __shfl_xor_sync(~0u, best, offset));
-  }
+  best = reduce_warp(best, [](int32_t x, int32_t y) { return OnLevels::combine(x, y); });
   if (lane == 0) target.best[blockIdx.z * target.padded_lines + line] = best;
 }
 
@@ -186,10 +184,7 @@ __global__ void __launch_bounds__(kBestThreadsAcross)
   found[warp][lane] = best;
   __syncthreads();
   best = found[lane][warp];
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    best = OnLevels::combine(best, __shfl_xor_sync(~0u, best, offset));
-  }
+  best = reduce_warp(best, [](int32_t x, int32_t y) { return OnLevels::combine(x, y); });
   if (lane == 0) target.best[blockIdx.z * target.padded_lines + int64_t{blockIdx.x} * 32 + warp] = best;
 }
 

@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kRankedListThreads)
     levels[part] = ranked_level(static_cast<uint32_t>(max(-ahead, int64_t{0})));
     atomicAdd(places + levels[part], 1);
   }
-  for (int offset = 16; offset > 0; offset /= 2) top = max(top, __shfl_xor_sync(~0u, top, offset));
+  top = reduce_warp(top, [](int64_t x, int64_t y) { return max(x, y); });
   if (lane == 0) greatest[warp] = top;
   __syncthreads();
   // Prefix sum over the levels, one level per thread.

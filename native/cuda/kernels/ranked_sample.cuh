@@ -5,6 +5,7 @@
 
 #include "core/algebra/semiring.h"
 #include "core/problem/layout.h"
+#include "cuda/kernels/reduce.cuh"
 
 namespace mpmml::cuda {
 
@@ -220,6 +221,7 @@ __global__ void __launch_bounds__(1024) ranked_depth_kernel(RankedSample* sample
   static_assert(kRankedSampleRows == 64, "a lane of a warp has two rows");
   __shared__ int64_t deepest[kRankedSampleRows];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const auto deeper = [](int64_t x, int64_t y) { return max(x, y); };
   for (int row = warp; row < kRankedSampleRows; row += 32) {
     int64_t depth = kRankedNone;
     const int32_t a = sample->reference_a[row];
@@ -228,18 +230,14 @@ __global__ void __launch_bounds__(1024) ranked_depth_kernel(RankedSample* sample
       if (a == S::zero || b == S::zero) continue;
       depth = max(depth, sum == S::zero ? kRankedAll : -lead<S>(sum, int64_t{a} + b));
     }
-    for (int offset = 16; offset > 0; offset /= 2) depth = max(depth, __shfl_xor_sync(~0u, depth, offset));
+    depth = reduce_warp(depth, deeper);
     if (lane == 0) deepest[row] = depth;
   }
   __syncthreads();
   if (warp > 0) return;
   const int64_t own[2] = {deepest[lane], deepest[lane + 32]};
-  int64_t depth = max(own[0], own[1]);
-  for (int offset = 16; offset > 0; offset /= 2) depth = max(depth, __shfl_xor_sync(~0u, depth, offset));
-  const auto sum_of = [](float x) {
-    for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
-    return x;
-  };
+  const int64_t depth = reduce_warp(max(own[0], own[1]), deeper);
+  const auto sum_of = [](float number) { return reduce_warp(number, [](float x, float y) { return x + y; }); };
   // Distance of each row's result from the deepest one. Rows without elements don't count.
   float count = 0, sum = 0, squares = 0;
   for (const int64_t value : own) {

@@ -9,6 +9,7 @@
 // column is a tight edge.
 #pragma once
 #include "core/algebra/successors.h"
+#include "cuda/kernels/reduce.cuh"
 #include "cuda/kernels/witness.cuh"
 
 namespace mpmml::cuda {
@@ -75,10 +76,7 @@ __global__ void __launch_bounds__(Config::kThreads, sizeof(typename S::Element) 
         ++open;
       }
     }
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-      worst = worse<S>(worst, __shfl_xor_sync(kAll, worst, distance));
-    }
+    worst = reduce_warp(worst, [](auto x, auto y) { return worse<S>(x, y); });
     if (lane == 0) worst_of_warps[warp][r] = worst;
   }
   if (!__syncthreads_or(open > 0)) return;

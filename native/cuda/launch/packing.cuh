@@ -1,24 +1,40 @@
 // Queues the packing of operands (kernels/packing.cuh).
 #pragma once
+#include <utility>
+
 #include "cuda/device/error.h"
 #include "cuda/kernels/packing.cuh"
 #include "cuda/launch/kernel.h"
 
 namespace mpmml::cuda {
 
-/// Returns an operand of the launch as the source of packing.
-inline PackSource pack_source(const Launch& launch, Side side) {
+/// Returns an operand as the source of packing.
+inline PackSource pack_source(const MatrixView& view, Side side) {
   const bool is_a = side == Side::kA;
-  const MatrixView& view = is_a ? launch.a : launch.b;
   return {view.data,
-          is_a ? launch.m : launch.n,
-          launch.k,
+          is_a ? view.rows : view.cols,
+          is_a ? view.cols : view.rows,
           is_a ? view.row_stride : view.col_stride,
           is_a ? view.col_stride : view.row_stride,
           view.batch_stride,
-          view.storage,
-          is_a ? launch.structure.a : launch.structure.b.transposed(),
-          launch.is_structured};
+          view.storage};
+}
+inline PackSource pack_source(const Launch& launch, Side side) {
+  const bool is_a = side == Side::kA;
+  PackSource source = pack_source(is_a ? launch.a : launch.b, side);
+  source.lines = is_a ? launch.m : launch.n;
+  source.depth = launch.k;
+  source.band = is_a ? launch.structure.a : launch.structure.b.transposed();
+  source.is_banded = launch.is_structured;
+  return source;
+}
+
+/// Returns the source with the roles of lines and K exchanged. Its copy is contiguous along K.
+inline PackSource along_k(PackSource source) {
+  std::swap(source.lines, source.depth);
+  std::swap(source.line_stride, source.k_stride);
+  source.band = source.band.transposed();
+  return source;
 }
 
 /// Calls `body(part of the source, target, grid)` for launches whose blocks write kPackTile lines and `depth_of_block`

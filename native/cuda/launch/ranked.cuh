@@ -49,21 +49,10 @@ struct Family<Ranked<parameters...>> {
   }
 
  private:
-  static RankedLines lines_of(const Launch& launch, Side side) {
-    const bool is_a = side == Side::kA;
-    const MatrixView& view = is_a ? launch.a : launch.b;
-    return {static_cast<const int32_t*>(view.data),
-            is_a ? launch.m : launch.n,
-            launch.k,
-            is_a ? view.row_stride : view.col_stride,
-            is_a ? view.col_stride : view.row_stride,
-            view.batch_stride};
-  }
-
   /// Lays out the packed operands, and returns the bytes of each.
   static std::pair<int64_t, int64_t> layout(const Launch& launch, RankedProblem& problem) {
     const int64_t items_a = items_of(launch.a, launch.batch), items_b = items_of(launch.b, launch.batch);
-    const RankedLines a = lines_of(launch, Side::kA);
+    const RankedLines a = ranked_lines(pack_source(launch, Side::kA));
     RankedParts parts_a(launch.packed_a), parts_b(launch.packed_b);
     problem.reference_a = parts_a.take<int32_t>(items_a * launch.m);
     problem.rows = a.data;
@@ -97,21 +86,20 @@ struct Family<Ranked<parameters...>> {
     using S = typename Arithmetic::Semiring;
     RankedProblem problem;
     layout(launch, problem);
-    RankedLines lines = lines_of(launch, side);
+    const PackSource source = pack_source(launch, side);
     const int64_t items = items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
     for_runs(items, [&](Span run) {
       const int64_t first = run.first;
       const auto count = static_cast<unsigned>(run.size());
-      RankedLines part = lines;
-      part.data += first * lines.batch_stride;
+      RankedLines part = ranked_lines(source);
+      part.data += first * source.batch_stride;
       if (side == Side::kA) {
-        if (lines.k_stride != 1) {
+        if (source.k_stride != 1) {
           auto* const copy = const_cast<int32_t*>(problem.rows) + first * problem.a_batch;
-          // Packing with the roles of lines and K exchanged, which makes K contiguous.
-          const PackSource source{part.data,         launch.k,           launch.m,         lines.k_stride,
-                                  lines.line_stride, lines.batch_stride, Storage::kElement};
+          PackSource rows = along_k(source);
+          rows.data = part.data;
           const PackTarget target{copy, count, launch.k, launch.m};
-          if (launch.k > 0) pack_stored<int32_t>(source, target, CopyElements<S>{S::zero}, launch.stream);
+          if (launch.k > 0) pack_stored<int32_t>(rows, target, CopyElements<S>{S::zero}, launch.stream);
           part = {copy, launch.m, launch.k, launch.k, 1, problem.a_batch};
         }
         find_references<S>(part, count, const_cast<int32_t*>(problem.reference_a) + first * launch.m, launch.stream);
@@ -143,7 +131,7 @@ struct Family<Ranked<parameters...>> {
     auto* const sample = static_cast<RankedSample*>(launch.scratch);
     if (!wraps) {
       sample_product<S>({operands.rows, launch.m, launch.k, operands.row_stride, 1, operands.a_batch},
-                        lines_of(launch, Side::kB), sample, launch.stream);
+                        ranked_lines(pack_source(launch, Side::kB)), sample, launch.stream);
     }
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
       for_instances(launch, [&](const Launch& part) {

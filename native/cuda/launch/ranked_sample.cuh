@@ -3,8 +3,18 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/kernels/ranked_sample.cuh"
+#include "cuda/launch/packing.cuh"
 
 namespace mpmml::cuda {
+
+inline RankedLines ranked_lines(const PackSource& source) {
+  return {static_cast<const int32_t*>(source.data),
+          source.lines,
+          source.depth,
+          source.line_stride,
+          source.k_stride,
+          source.batch_stride};
+}
 
 template <class S>
 void find_references(const RankedLines& lines, int64_t items, int32_t* references, cudaStream_t stream) {

@@ -14,12 +14,7 @@ namespace {
 constexpr int kThreads = kWalkThreads;
 
 /// Returns a walk over matrices that are read and written in place.
-Walk walk_in_place(int64_t batch, const MatrixView& view) {
-  return walk_of(items_of(view, batch),
-                 MutableMatrixView{const_cast<void*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride,
-                                   view.batch_stride},
-                 view);
-}
+Walk walk_in_place(int64_t batch, const MatrixView& view) { return walk_of(items_of(view, batch), view, view); }
 
 /// Elements of a line that a thread moves per iteration, so that their loads overlap.
 constexpr int kMoved = 4;

@@ -2,6 +2,7 @@
 // have any strides.
 #pragma once
 #include <algorithm>
+#include <type_traits>
 
 #include "core/problem/layout.h"
 #include "core/problem/structure.h"
@@ -22,9 +23,10 @@ struct Walk {
   bool by_columns;  ///< a line is a column
 };
 
-/// Returns a walk along the lines of `to`.
-inline Walk walk_of(int64_t batch, const MutableMatrixView& to, const MatrixView& from) {
-  const Lines lines(to);
+/// Returns a walk along the lines of `to`, or along its rows unless `may_be_columns`.
+template <class View>
+Walk walk_of(int64_t batch, const View& to, const MatrixView& from, bool may_be_columns = true) {
+  const Lines lines(to, may_be_columns);
   const auto strides = [&](const auto& view) {
     return WalkStrides{view.batch_stride, lines.are_columns ? view.col_stride : view.row_stride,
                        lines.are_columns ? view.row_stride : view.col_stride};
@@ -95,8 +97,13 @@ struct OutsideBand : BandOfLines {
   }
 };
 
-/// Calls body(offset in `to`, offset in `from`) for the elements that `places` visits. All threads of the grid must
-/// call it.
+/// Index of an element in the order of a walk.
+struct WalkIndex {
+  int64_t item, line, element;
+};
+
+/// Calls body(offset in `to`, offset in `from`), or body(offset in `to`, offset in `from`, WalkIndex), for the elements
+/// that `places` visits. All threads of the grid must call it.
 template <class Places, class Body>
 __device__ __forceinline__ void visit_elements(const Walk& walk, const Places& places, const Body& body) {
   const int64_t lines = walk.items * walk.lines;
@@ -106,7 +113,14 @@ __device__ __forceinline__ void visit_elements(const Walk& walk, const Places& p
     const int64_t to = item * walk.to.item + line * walk.to.line;
     const int64_t from = item * walk.from.item + line * walk.from.line;
     places.visit(line, walk.length, int64_t{blockIdx.x} * kWalkThreads + threadIdx.x, int64_t{gridDim.x} * kWalkThreads,
-                 [&](int64_t at) { body(to + at * walk.to.element, from + at * walk.from.element); });
+                 [&](int64_t at) {
+                   const int64_t target = to + at * walk.to.element, source = from + at * walk.from.element;
+                   if constexpr (std::is_invocable_v<const Body&, int64_t, int64_t, WalkIndex>) {
+                     body(target, source, WalkIndex{item, line, at});
+                   } else {
+                     body(target, source);
+                   }
+                 });
   }
 }
 
@@ -122,7 +136,7 @@ dim3 grid_of(const Walk& walk, const Places&, int64_t max_lines = 65535) {
               static_cast<unsigned>(std::min(max_lines, walk.items * walk.lines)));
 }
 
-/// Queues a kernel that calls body(offset in `to`, offset in `from`) for the elements that `places` visits.
+/// Queues a kernel that calls `body` as visit_elements() does.
 template <class Places, class Body>
 void for_elements(const Walk& walk, const Places& places, cudaStream_t stream, Body body) {
   if (walk.items * walk.lines * walk.length == 0) return;

@@ -12,9 +12,6 @@
 namespace mpmml::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int64_t kMaxBlocks = 65535;
-
 template <class S>
 struct Widen {
   typename S::Element* to;
@@ -47,59 +44,44 @@ struct NormalizeResult {
 };
 
 /// Queues a kernel that calls body(offset in `to`, offset in `from`) for all elements.
-template <class Body>
-void for_all(int64_t batch, const MutableMatrixView& to, const MatrixView& from, cudaStream_t stream, Body body) {
+template <class View, class Body>
+void for_all(int64_t batch, const View& to, const MatrixView& from, cudaStream_t stream, Body body) {
   for_elements(joined(walk_of(batch, to, from)), AllElements{}, stream, body);
 }
 
-/// Calls body(item, row, column, element) for each element.
-template <class T, class Body>
-__global__ void __launch_bounds__(kThreads) for_places_kernel(int64_t batch, MatrixView matrix, Body body) {
-  const int64_t rows = batch * matrix.rows;
-  for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
-    const int64_t item = row / matrix.rows, within = row - item * matrix.rows;
-    const T* const from = static_cast<const T*>(matrix.data) + item * matrix.batch_stride + within * matrix.row_stride;
-    for (int64_t col = int64_t{blockIdx.x} * kThreads + threadIdx.x; col < matrix.cols;
-         col += int64_t{gridDim.x} * kThreads) {
-      body(item, within, col, from[col * matrix.col_stride]);
-    }
-  }
-}
-
-template <class T, class Body>
-void for_places(int64_t batch, const MatrixView& matrix, cudaStream_t stream, Body body) {
-  if (batch * matrix.rows * matrix.cols == 0) return;
-  const dim3 grid(static_cast<unsigned>(std::min(kMaxBlocks, ceil_div(matrix.cols, kThreads))),
-                  static_cast<unsigned>(std::min(kMaxBlocks, batch * matrix.rows)));
-  for_places_kernel<T><<<grid, kThreads, 0, stream>>>(batch, matrix, body);
-  MPMML_CUDA(cudaGetLastError());
+/// Queues a kernel that calls body(offset in `to`, offset in `from`, WalkIndex) for all elements, row by row.
+template <class View, class Body>
+void for_rows(int64_t batch, const View& to, const MatrixView& from, cudaStream_t stream, Body body) {
+  for_elements(walk_of(batch, to, from, false), AllElements{}, stream, body);
 }
 
 template <class S>
 struct Point {
-  MutableMatrixView next;
-  __device__ void operator()(int64_t item, int64_t row, int64_t col, typename S::Element element) const {
-    auto* const to = static_cast<int32_t*>(next.data) + item * next.batch_stride + row * next.row_stride;
-    to[col * next.col_stride] = element == S::zero ? -1 : static_cast<int32_t>(col);
+  int32_t* next;
+  const typename S::Element* d;
+  __device__ void operator()(int64_t target, int64_t source, const WalkIndex& index) const {
+    next[target] = d[source] == S::zero ? -1 : static_cast<int32_t>(index.element);
   }
 };
 
 template <class S>
 struct Mark {
-  MutableMatrixView next;
+  int32_t* next;
+  const typename S::Element* d;
   int64_t first_row;
-  __device__ void operator()(int64_t item, int64_t row, int64_t col, typename S::Element distance) const {
-    auto* const to = static_cast<int32_t*>(next.data) + item * next.batch_stride + row * next.row_stride + col;
-    *to = marked<S>(*to, distance, first_row + row, col);
+  __device__ void operator()(int64_t target, int64_t source, const WalkIndex& index) const {
+    next[target] = marked<S>(next[target], d[source], first_row + index.line, index.element);
   }
 };
 
 template <class T>
 struct FindNan {
+  const T* data;
   int64_t rows, cols;
-  unsigned long long* index;
-  __device__ void operator()(int64_t item, int64_t row, int64_t col, T element) const {
-    if (element != element) atomicMin(index, static_cast<unsigned long long>((item * rows + row) * cols + col));
+  unsigned long long* found;
+  __device__ void operator()(int64_t, int64_t source, const WalkIndex& index) const {
+    if (data[source] == data[source]) return;
+    atomicMin(found, static_cast<unsigned long long>((index.item * rows + index.line) * cols + index.element));
   }
 };
 
@@ -124,24 +106,30 @@ void set_successors(const Operation& operation, int64_t batch, const MatrixView&
                     cudaStream_t stream) {
   with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
-    for_places<typename S::Element>(batch, d, stream, Point<S>{next});
+    using Element = typename S::Element;
+    for_rows(batch, next, d, stream, Point<S>{static_cast<int32_t*>(next.data), static_cast<const Element*>(d.data)});
   });
 }
 
 void mark_tight_edges(const NextNodes& successors, cudaStream_t stream) {
   with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
     using S = decltype(semiring);
-    for_places<typename S::Element>(successors.batch, successors.d, stream,
-                                    Mark<S>{successors.next, successors.first_row});
+    using Element = typename S::Element;
+    const MutableMatrixView& next = successors.next;
+    const MatrixView& d = successors.d;
+    for_rows(successors.batch, next, d, stream,
+             Mark<S>{static_cast<int32_t*>(next.data), static_cast<const Element*>(d.data), successors.first_row});
   });
 }
 
 void find_nan(DataType dtype, int64_t batch, const MatrixView& matrix, unsigned long long* index, cudaStream_t stream) {
-  if (dtype == DataType::kFloat32) {
-    for_places<float>(batch, matrix, stream, FindNan<float>{matrix.rows, matrix.cols, index});
-  } else {
-    for_places<double>(batch, matrix, stream, FindNan<double>{matrix.rows, matrix.cols, index});
-  }
+  const auto find = [&](auto element) {
+    using T = decltype(element);
+    for_rows(batch, matrix, matrix, stream,
+             FindNan<T>{static_cast<const T*>(matrix.data), matrix.rows, matrix.cols, index});
+  };
+  if (dtype == DataType::kFloat32) return find(float{});
+  find(double{});
 }
 
 void combine_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, const MatrixView& d,
@@ -169,10 +157,9 @@ void widen(const Operation& operation, int64_t batch, const MatrixView& from, co
   with_semiring<HasNarrow>(operation, [&](auto semiring) {
     using S = decltype(semiring);
     using Element = typename S::Element;
-    MutableMatrixView target{
-        const_cast<void*>(to.data), to.rows, to.cols, to.row_stride, to.col_stride, to.batch_stride};
-    for_all(batch, target, from, stream,
-            Widen<S>{static_cast<Element*>(target.data), static_cast<const NarrowType<Element>*>(from.data)});
+    for_all(batch, to, from, stream,
+            Widen<S>{static_cast<Element*>(const_cast<void*>(to.data)),
+                     static_cast<const NarrowType<Element>*>(from.data)});
   });
 }
 

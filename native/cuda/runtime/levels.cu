@@ -4,7 +4,7 @@
 
 #include "core/algebra/dispatch.h"
 #include "cuda/device/error.h"
-#include "cuda/runtime/host_levels.h"
+#include "cuda/kernels/reduce.cuh"
 #include "cuda/runtime/levels.h"
 
 namespace mpmml::cuda {
@@ -17,6 +17,9 @@ constexpr int kSampled = 16;  ///< elements per thread for the sample, all of on
 static_assert(kChunkSteps == 32, "the lanes of a warp look at a chunk");
 constexpr int64_t kMaxOfChunk = exponent_scale_of(ArithmeticKind::kExponentBounded).most;  ///< range without outliers
 constexpr int kMaxNumber = 1 << 24;                                                        ///< floats have 24 bits
+/// Limit of the exponents of quantization steps of floats. They are from 2^−100 to 2^100, so that they and their
+/// inverses are normal.
+constexpr int kMaxScale = 100;
 
 /// Conversion of an operand's elements to integers whose differences count quantization steps.
 template <class Stored>
@@ -51,35 +54,20 @@ struct Numbers<float> {
   }
 };
 
-struct LevelRange {
-  int32_t least = kHighest<int32_t>, most = kLowest<int32_t>;
+struct LevelRange : KeyRange {
   bool has_zero = false;
 
-  __device__ void include(int32_t number) {
-    least = min(least, number);
-    most = max(most, number);
-  }
-  __device__ bool is_empty() const { return least > most; }
   __device__ uint32_t dynamic_range() const {
     return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
   }
   /// Returns whether this is the range of an outlier chunk.
   __device__ bool is_outlier() const { return has_zero || dynamic_range() > static_cast<uint32_t>(kMaxOfChunk); }
-  __device__ void include(const LevelRange& other) {
-    least = min(least, other.least);
-    most = max(most, other.most);
+  __device__ void merge(const LevelRange& other) {
+    KeyRange::merge(other);
     has_zero |= other.has_zero;
   }
   __device__ void join_lanes() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    least = __reduce_min_sync(kAll, least);
-    most = __reduce_max_sync(kAll, most);
-#else
-    for (int lanes = 16; lanes > 0; lanes /= 2) {
-      least = min(least, __shfl_xor_sync(kAll, least, lanes));
-      most = max(most, __shfl_xor_sync(kAll, most, lanes));
-    }
-#endif
+    KeyRange::join_lanes();
     has_zero = __any_sync(kAll, has_zero);
   }
 };
@@ -97,7 +85,7 @@ __device__ int32_t common_divisor(int32_t x, int32_t y) {
 /// and associative.
 template <class Join>
 __device__ int32_t join_block(int32_t number, int32_t (&of_warps)[kWarps], Join join) {
-  for (int lanes = 16; lanes > 0; lanes /= 2) number = join(number, __shfl_xor_sync(kAll, number, lanes));
+  number = reduce_warp(number, join);
   __syncthreads();
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = number;
   __syncthreads();
@@ -187,7 +175,7 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
     if (!numbers.is_zero(x)) chunk.include(numbers.of(x, misfits, negative_zero));
     chunk.join_lanes();
     if (lane == 0 && chunk.is_outlier()) mark_outliers(outliers, index);
-    extent.include(chunk);
+    extent.merge(chunk);
   }
   result.chunks = kSampled;
   const auto maximum = [](uint32_t x, uint32_t y) { return max(x, y); };
@@ -233,7 +221,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
             chunk.join_lanes();
             if (lane == 0 && chunk.is_outlier()) mark_outliers(outliers, k / kChunkSteps);
           }
-          extent.include(chunk);
+          extent.merge(chunk);
         }
       }
       extent.join_lanes();
@@ -253,12 +241,12 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
         if constexpr (by_chunks) {
           if (chunk.is_outlier()) mark_outliers(outliers, k0 / kChunkSteps);
         }
-        extent.include(chunk);
+        extent.merge(chunk);
       }
     }
     extents[warp][lane] = extent;
     __syncthreads();
-    for (int other = 1; warp == 0 && other < kWarps; ++other) extent.include(extents[other][lane]);
+    for (int other = 1; warp == 0 && other < kWarps; ++other) extent.merge(extents[other][lane]);
   }
   misfits = __any_sync(kAll, misfits);
   negative_zero = __any_sync(kAll, negative_zero);
@@ -271,8 +259,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
     }
   }
   if (warp > 0) return;
-  uint32_t range = extent.dynamic_range();
-  for (int lanes = 16; lanes > 0; lanes /= 2) range = max(range, __shfl_xor_sync(kAll, range, lanes));
+  const uint32_t range = reduce_warp(extent.dynamic_range(), [](uint32_t x, uint32_t y) { return max(x, y); });
   const bool has_zero = __any_sync(kAll, extent.has_zero && !extent.is_empty());
   if (lane > 0) return;
   if (range > 0) atomicMax(&found->range, range);

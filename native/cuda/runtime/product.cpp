@@ -15,7 +15,6 @@
 #include "cuda/plan/block_partition.h"
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/executor.h"
-#include "cuda/runtime/host_levels.h"
 #include "cuda/runtime/pages.h"
 #include "cuda/runtime/shared_b.h"
 
@@ -65,7 +64,6 @@ class OnStreams : public Pending {
         device_(device),
         lane_(device.lane()),
         where_(where),
-        scans_lines_(cuda::scans_lines(problem, where, planner)),
         executor_(problem_, where_, device, lane_, Executor::Timed::kPreparation, overlaps),
         whole_(whole),
         planner_(planner) {}
@@ -109,7 +107,6 @@ class OnStreams : public Pending {
   SessionDevice& device_;
   Lane& lane_;
   const Placement where_;
-  const bool scans_lines_;
   Executor executor_;
   Outcome outcome_;
 
@@ -119,7 +116,7 @@ class OnStreams : public Pending {
   bool is_fetched_ = false;
 };
 
-/// Returns whether SmallProduct computes the product.
+/// Returns whether SmallProduct computes the product, unless lines must be scanned.
 bool is_small(const Problem& problem) { return has_few_bytes(problem) && !requested_auxiliary(problem); }
 
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
@@ -142,9 +139,9 @@ class SmallProduct final : public OnStreams {
     memory_ = DeviceBuffer(operand_bytes(problem_), lane_.device(), stream);
     begin_ = &lane_.event();
     begin_->record(stream);
-    stage(slot, a_, problem_.a.storage, problem_.structure.a, Side::kA);
-    stage(slot, b_, problem_.b.storage, problem_.structure.b, Side::kB);
-    if (problem_.c0.data) stage(slot, c0_, problem_.c0.storage, Band{}, std::nullopt);
+    stage(slot, a_, problem_.a.storage, problem_.structure.a);
+    stage(slot, b_, problem_.b.storage, problem_.structure.b);
+    if (problem_.c0.data) stage(slot, c0_, problem_.c0.storage, Band{});
     ring.release(stream);
     a_.arrived(stream);
     const Plan plan = choose(a_, b_);
@@ -179,7 +176,7 @@ class SmallProduct final : public OnStreams {
     return std::move(outcome_);
   }
 
-  void stage(char* slot, Operand& operand, Storage storage, const Band& band, std::optional<Side> side) {
+  void stage(char* slot, Operand& operand, Storage storage, const Band& band) {
     operand.place_at(static_cast<char*>(memory_.get()) + used_, lane_);
     const HostLayout& host = operand.host();
     const char* source = host.data;
@@ -190,14 +187,7 @@ class SmallProduct final : public OnStreams {
       source = gathered;
     }
     MPMML_CUDA(cudaMemcpyAsync(operand.data(), source, host.bytes(), cudaMemcpyHostToDevice, lane_.compute(0)));
-    ValueRange range = scan_elements(problem_.operation, storage, source, host.elements());
-    if (scans_lines_ && side) {
-      MatrixView staged = operand.view();
-      staged.data = source;
-      range.levels = *side == Side::kA ? levels_of_rows(problem_.operation, staged, problem_.batch)
-                                       : levels_of_columns(problem_.operation, staged, problem_.batch);
-    }
-    operand.set_range(range);
+    operand.set_range(scan_elements(problem_.operation, storage, source, host.elements()));
     used_ += round_up(host.bytes(), kMatrixAlignment);
   }
 
@@ -241,6 +231,7 @@ class BlockedProduct final : public OnStreams {
                  SessionDevice& device, BlockPartition cut)
       : OnStreams(problem, whole, where, planner, device, cut.cells.size() > 1),
         dtype_(problem.operation.dtype),
+        scans_lines_(cuda::scans_lines(problem, where, planner)),
         shared_(static_cast<BroadcastOperand*>(where.shared_b)),
         cut_(std::move(cut)),
         room_(device.reserved() - matrix_bytes(problem)),
@@ -495,6 +486,7 @@ class BlockedProduct final : public OnStreams {
   }
 
   const DataType dtype_;
+  const bool scans_lines_;
   BroadcastOperand* const shared_;
   const BlockPartition cut_;
   const int64_t room_;  ///< for packed forms, in bytes
@@ -518,13 +510,13 @@ bool has_few_bytes(const Problem& problem) {
 }
 
 bool scans_lines(const Problem& problem, const Placement& where, Planner& planner) {
-  // The host would have to scan the lines of small products, which takes longer than these products.
+  // A scan of the lines of a small product would take longer than the product.
   return (where.variant || !is_small(problem)) && may_scan_lines(problem, where, planner);
 }
 
 std::unique_ptr<Pending> stream_product(const Problem& problem, const Problem& whole, const Placement& where,
                                         Planner& planner, SessionDevice& device) {
-  if (is_small(problem)) {
+  if (is_small(problem) && !scans_lines(problem, where, planner)) {
     auto product = std::make_unique<SmallProduct>(problem, whole, where, planner, device);
     product->start();
     return product;

@@ -9,7 +9,10 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kBlocks = 1024;
 
-__global__ void reset(ScanResult* results) { results[threadIdx.x] = {kHighestPlace, kLowestPlace, 0, 0, 0}; }
+__global__ void reset(ScanResult* results) {
+  const KeyRange empty;
+  results[threadIdx.x] = {empty.least, empty.most, 0, 0, 0};
+}
 
 template <class Stored>
 __global__ void __launch_bounds__(kThreads) scan(const Stored* data, int64_t count, ScanResult* result) {

@@ -1,20 +1,16 @@
 // Shared by scans of elements on the device.
 #pragma once
 #include "core/algebra/element_types.h"
+#include "cuda/kernels/reduce.cuh"
 #include "cuda/runtime/range.h"
 
 namespace mpmml::cuda {
-
-// Neutral elements of the minimum and the maximum.
-constexpr int32_t kHighestPlace = kHighest<int32_t>;
-constexpr int32_t kLowestPlace = kLowest<int32_t>;
 
 /// Partial scan result of a thread.
 template <class Stored>
 struct FoundFacts {
   using Element = typename ElementOf<Stored>::Type;
-  int32_t minimum = kHighestPlace;
-  int32_t maximum = kLowestPlace;
+  KeyRange range;
   bool has_lowest = false, has_highest = false, has_negative = false;
 
   __device__ __forceinline__ void include(Stored value) {
@@ -23,28 +19,24 @@ struct FoundFacts {
       const bool lowest = value == kLowest<Stored>, highest = value == kHighest<Stored>;
       has_lowest |= lowest;
       has_highest |= highest;
-      minimum = min(minimum, lowest || highest ? minimum : key);
-      maximum = max(maximum, lowest || highest ? maximum : key);
+      if (!lowest && !highest) range.include(key);
     }
     has_negative |= value < 0;
   }
 
   /// Reduces the results of a warp and merges them into `result`. All threads of the warp must call it.
   __device__ __forceinline__ void add_to(ScanResult* result) {
-    constexpr unsigned kAll = 0xffffffffu;
+    constexpr unsigned kAll = ~0u;
     if constexpr (has_order_keys<Element>) {
-      for (int lanes = 16; lanes > 0; lanes /= 2) {
-        minimum = min(minimum, __shfl_down_sync(kAll, minimum, lanes));
-        maximum = max(maximum, __shfl_down_sync(kAll, maximum, lanes));
-      }
+      range.join_lanes();
       has_lowest = __any_sync(kAll, has_lowest);
       has_highest = __any_sync(kAll, has_highest);
     }
     has_negative = __any_sync(kAll, has_negative);
     if (threadIdx.x % 32 == 0) {
       if constexpr (has_order_keys<Element>) {
-        atomicMin(&result->minimum, minimum);
-        atomicMax(&result->maximum, maximum);
+        atomicMin(&result->minimum, range.least);
+        atomicMax(&result->maximum, range.most);
         if (has_lowest) atomicOr(&result->has_lowest, 1);
         if (has_highest) atomicOr(&result->has_highest, 1);
       }

@@ -65,9 +65,7 @@ bool has_few_pairs(const Operation& operation, const MatrixView& a, const Matrix
   auto* const sample = static_cast<RankedSample*>(memory.get());
   with_semiring_that<IsIntegerSum>(operation.semiring, operation.dtype, [&](auto semiring) {
     using S = decltype(semiring);
-    const RankedLines rows{static_cast<const int32_t*>(a.data), a.rows, a.cols, a.row_stride, a.col_stride, 0};
-    const RankedLines cols{static_cast<const int32_t*>(b.data), b.cols, b.rows, b.col_stride, b.row_stride, 0};
-    sample_product<S>(rows, cols, sample, stream);
+    sample_product<S>(ranked_lines(pack_source(a, Side::kA)), ranked_lines(pack_source(b, Side::kB)), sample, stream);
   });
   MPMML_CUDA(cudaGetLastError());
   RankedDepths known;

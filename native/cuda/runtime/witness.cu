@@ -20,12 +20,8 @@ int64_t line_elements(const Operation& operation, int64_t depth) {
   return round_up(depth, kAccessBytes / element_bytes(operation.dtype));
 }
 
-int64_t lines_of(const MatrixView& view, Side side) { return side == Side::kA ? view.rows : view.cols; }
-int64_t depth_of(const MatrixView& view, Side side) { return side == Side::kA ? view.cols : view.rows; }
-
-bool is_along_k(const MatrixView& view, Side side) {
-  const int64_t stride = side == Side::kA ? view.col_stride : view.row_stride;
-  return view.storage == Storage::kElement && (stride == 1 || depth_of(view, side) == 1);
+bool is_along_k(const PackSource& source) {
+  return source.storage == Storage::kElement && (source.k_stride == 1 || source.depth == 1);
 }
 
 /// Calls `body` for runs of batch entries that fit a grid.
@@ -54,31 +50,24 @@ void launch_find_all(const WitnessSearch& part, cudaStream_t stream) {
 }  // namespace
 
 int64_t bytes_along_k(const Operation& operation, int64_t batch, const MatrixView& view, Side side) {
-  if (is_along_k(view, side)) return 0;
-  return items_of(view, batch) * lines_of(view, side) * line_elements(operation, depth_of(view, side)) *
-         element_bytes(operation.dtype);
+  const PackSource source = pack_source(view, side);
+  if (is_along_k(source)) return 0;
+  return items_of(view, batch) * source.lines * line_elements(operation, source.depth) * element_bytes(operation.dtype);
 }
 
 MatrixView copy_along_k(const Operation& operation, int64_t batch, const MatrixView& view, Side side, void* memory,
                         cudaStream_t stream) {
-  if (is_along_k(view, side)) return view;
-  const bool is_a = side == Side::kA;
-  const int64_t lines = lines_of(view, side), depth = depth_of(view, side), pitch = line_elements(operation, depth);
-  // Packing with the roles of lines and K exchanged, which makes K contiguous.
-  const PackSource source{view.data,
-                          depth,
-                          lines,
-                          is_a ? view.col_stride : view.row_stride,
-                          is_a ? view.row_stride : view.col_stride,
-                          view.batch_stride,
-                          view.storage};
-  const PackTarget target{memory, items_of(view, batch), pitch, lines};
+  const PackSource source = pack_source(view, side);
+  if (is_along_k(source)) return view;
+  const int64_t pitch = line_elements(operation, source.depth);
+  const PackTarget target{memory, items_of(view, batch), pitch, source.lines};
   with_semiring_that<Idempotent>(operation.semiring, operation.dtype, [&](auto semiring) {
     using S = decltype(semiring);
-    pack<CopyElements<S>>(source, target, {S::zero}, stream);
+    pack<CopyElements<S>>(along_k(source), target, {S::zero}, stream);
   });
+  const bool is_a = side == Side::kA;
   MatrixView copy{memory, view.rows, view.cols, is_a ? pitch : 1, is_a ? 1 : pitch};
-  copy.batch_stride = view.batch_stride == 0 ? 0 : lines * pitch;
+  copy.batch_stride = view.batch_stride == 0 ? 0 : source.lines * pitch;
   return copy;
 }
 

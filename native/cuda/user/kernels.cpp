@@ -98,8 +98,7 @@ std::shared_ptr<const UserKernel> make(const UserSemiring& semiring, const UserT
                 "this build has no kernels for semirings of one's own on sm_" + std::to_string(capability) +
                     ": rebuild it with MPMML_CUDA_ARCHS=" + std::to_string(capability) + ", or choose backend 'cpu'");
   }
-  const auto index = static_cast<size_t>(&shape - user_templates().data());
-  const std::string_view kernel = ptx->kernels.at(index);
+  const std::string_view kernel = ptx->kernels.at(shape.name);
   const Clock::time_point start = Clock::now();
   const std::string key = key_of(semiring, shape, kernel, capability);
   const std::shared_ptr<CubinCache> cache = current_cache();
@@ -222,8 +221,7 @@ std::vector<std::pair<std::string, std::string>> user_kernel_texts(const UserSem
   const UserPtx& ptx = user_ptx().front();
   for (const UserTemplate& shape : user_templates()) {
     if (!may_take(shape, semiring)) continue;
-    const auto index = static_cast<size_t>(&shape - user_templates().data());
-    texts.emplace_back(shape.name, instantiate_template(ptx.head, ptx.kernels.at(index), semiring));
+    texts.emplace_back(shape.name, instantiate_template(ptx.head, ptx.kernels.at(shape.name), semiring));
   }
   return texts;
 }

@@ -37,6 +37,6 @@ function(mpmml_compile_user_templates result)
   set(source ${CMAKE_BINARY_DIR}/user_templates.cpp)
   add_custom_command(OUTPUT ${source}
     COMMAND ${MPMML_NODE} ${folder}/embed.mjs ${source} ${inputs}
-    DEPENDS ${texts} ${folder}/embed.mjs ${folder}/table.h VERBATIM)
+    DEPENDS ${texts} ${folder}/embed.mjs VERBATIM)
   set(${result} ${source} PARENT_SCOPE)
 endfunction()

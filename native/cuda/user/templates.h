@@ -1,6 +1,7 @@
 // Kernel templates with placeholders (templates/product.cu), compiled to PTX by the build.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -26,12 +27,11 @@ struct UserTemplate {
 /// Returns all templates, in the order of the table.
 const std::vector<UserTemplate>& user_templates();
 
-/// PTX of the templates for one architecture and all newer ones: the text before every kernel, and the kernels in the
-/// order of the table.
+/// PTX of the templates for one architecture and all newer ones: the text before every kernel, and the kernels by name.
 struct UserPtx {
   int capability;  ///< 80 is compute capability 8.0
   std::string_view head;
-  std::vector<std::string_view> kernels;
+  std::map<std::string_view, std::string_view> kernels;
 };
 
 /// Returns the PTX of this build. templates/embed.mjs generates the definition.

@@ -5,8 +5,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const [out, ...inputs] = process.argv.slice(2)
-const table = readFileSync(new URL('table.h', import.meta.url), 'utf8')
-const names = [...table.matchAll(/^ {2}X\((\w+),/gm)].map(([, name]) => name)
 
 /** Removes comments that aren't placeholders. */
 const stripped = (text) =>
@@ -23,13 +21,11 @@ const literal = (text) =>
 const sets = inputs.map((input) => {
   const [capability, file] = input.split('=')
   const [head, ...entries] = readFileSync(file, 'utf8').split(/(?=^\.visible \.entry )/m)
-  const kernels = new Map(entries.map((entry) => [/\.entry (\w+)/.exec(entry)[1], stripped(entry)]))
-  const missing = names.filter((name) => !kernels.has(name))
-  if (missing.length > 0) throw new Error(`${file} has no kernel ${missing.join(', ')}`)
+  const kernels = entries.map((entry) => [/\.entry (\w+)/.exec(entry)[1], stripped(entry)])
   return `  {${capability},
    ${literal(`${stripped(head)}\n`)},
    {
-${names.map((name) => `    ${literal(`${kernels.get(name)}\n`)}`).join(',\n')}
+${kernels.map(([name, text]) => `    {"${name}", ${literal(`${text}\n`)}}`).join(',\n')}
    }}`
 })
 

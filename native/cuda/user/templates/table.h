@@ -26,34 +26,27 @@
   X(product1_small_longest, 1, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Sums)      \
   X(witness1_middle_short, 1, 64, 64, 16, 4, 4, 1, 3, 4, kChunks, kStructured, Witnesses)    \
   X(witness1_small_longest, 1, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Witnesses) \
-  X(product2_few, 2, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, ScalarTile)           \
-  X(product2_bests, 2, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, SkippingTile)                \
+  MPMML_FIRST_USER_TEMPLATES(X, 2, 64)                                                       \
   X(product2_large_short, 2, 128, 64, 8, 8, 4, 1, 3, 4, kChunks, kAll, Sums)                 \
-  X(product2_middle_short, 2, 64, 64, 8, 4, 4, 1, 3, 4, kChunks, kAll, Sums)                 \
-  X(product2_middle_structured, 2, 64, 64, 8, 4, 4, 1, 3, 2, kChunks, kStructured, Sums)     \
-  X(product2_middle_long, 2, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, kStructured, Sums)           \
-  X(product2_small_short, 2, 32, 16, 8, 4, 4, 1, 3, 2, kElements, kAll, Sums)                \
-  X(product2_small_long, 2, 32, 16, 8, 2, 2, 1, 3, 0, kElements, kStructured, Sums)          \
-  X(product2_small_longest, 2, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Sums)      \
-  X(witness2_middle_short, 2, 64, 64, 8, 4, 4, 1, 3, 2, kChunks, kStructured, Witnesses)     \
-  X(witness2_small_longest, 2, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Witnesses) \
-  X(product3_few, 3, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, ScalarTile)           \
-  X(product3_bests, 3, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, SkippingTile)                \
-  X(product3_middle_short, 3, 64, 64, 8, 4, 4, 1, 3, 2, kChunks, kAll, Sums)                 \
-  X(product3_middle_structured, 3, 64, 64, 8, 4, 4, 1, 3, 1, kChunks, kStructured, Sums)     \
-  X(product3_middle_long, 3, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, kStructured, Sums)           \
-  X(product3_small_short, 3, 32, 16, 8, 4, 4, 1, 3, 1, kElements, kAll, Sums)                \
-  X(product3_small_long, 3, 32, 16, 8, 2, 2, 1, 3, 0, kElements, kStructured, Sums)          \
-  X(product3_small_longest, 3, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Sums)      \
-  X(witness3_middle_short, 3, 32, 64, 8, 4, 4, 1, 3, 1, kChunks, kStructured, Witnesses)     \
-  X(witness3_small_longest, 3, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Witnesses) \
-  X(product4_few, 4, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, ScalarTile)           \
-  X(product4_bests, 4, 32, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, SkippingTile)                \
-  X(product4_middle_short, 4, 32, 64, 8, 4, 4, 1, 3, 2, kChunks, kAll, Sums)                 \
-  X(product4_middle_structured, 4, 32, 64, 8, 4, 4, 1, 3, 1, kChunks, kStructured, Sums)     \
-  X(product4_middle_long, 4, 32, 64, 8, 4, 4, 1, 3, 0, kChunks, kStructured, Sums)           \
-  X(product4_small_short, 4, 32, 16, 8, 4, 4, 1, 3, 1, kElements, kAll, Sums)                \
-  X(product4_small_long, 4, 32, 16, 8, 2, 2, 1, 3, 0, kElements, kStructured, Sums)          \
-  X(product4_small_longest, 4, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Sums)      \
-  X(witness4_middle_short, 4, 32, 64, 8, 4, 4, 1, 3, 1, kChunks, kStructured, Witnesses)     \
-  X(witness4_small_longest, 4, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Witnesses)
+  MPMML_OTHER_USER_TEMPLATES(X, 2, 64, 4, 2, 2, 64, 2)                                       \
+  MPMML_FIRST_USER_TEMPLATES(X, 3, 64)                                                       \
+  MPMML_OTHER_USER_TEMPLATES(X, 3, 64, 2, 1, 1, 32, 1)                                       \
+  MPMML_FIRST_USER_TEMPLATES(X, 4, 32)                                                       \
+  MPMML_OTHER_USER_TEMPLATES(X, 4, 32, 2, 1, 1, 32, 1)
+
+/// Rows of 2 to 4 lanes, which differ in BM and in `unroll`: of short expressions, structured products, small tiles, and
+/// witnesses.
+#define MPMML_FIRST_USER_TEMPLATES(X, lanes, BM)                                               \
+  X(product##lanes##_few, lanes, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, ScalarTile) \
+  X(product##lanes##_bests, lanes, BM, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, SkippingTile)
+#define MPMML_OTHER_USER_TEMPLATES(X, lanes, BM, short_steps, structured_steps, small_steps, witness_BM,            \
+                                   witness_steps)                                                                   \
+  X(product##lanes##_middle_short, lanes, BM, 64, 8, 4, 4, 1, 3, short_steps, kChunks, kAll, Sums)                  \
+  X(product##lanes##_middle_structured, lanes, BM, 64, 8, 4, 4, 1, 3, structured_steps, kChunks, kStructured, Sums) \
+  X(product##lanes##_middle_long, lanes, BM, 64, 8, 4, 4, 1, 3, 0, kChunks, kStructured, Sums)                      \
+  X(product##lanes##_small_short, lanes, 32, 16, 8, 4, 4, 1, 3, small_steps, kElements, kAll, Sums)                 \
+  X(product##lanes##_small_long, lanes, 32, 16, 8, 2, 2, 1, 3, 0, kElements, kStructured, Sums)                     \
+  X(product##lanes##_small_longest, lanes, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Sums)                 \
+  X(witness##lanes##_middle_short, lanes, witness_BM, 64, 8, 4, 4, 1, 3, witness_steps, kChunks, kStructured,       \
+    Witnesses)                                                                                                      \
+  X(witness##lanes##_small_longest, lanes, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Witnesses)
