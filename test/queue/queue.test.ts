@@ -261,7 +261,7 @@ describeUnless(withoutRedis, 'blocks on a queue', () => {
     await redis.start()
     const { length } = begun.of('progress')
     await begun.says('progress', length + 1)
-    while ((await queueStatus({ queue: redis.url })).plans.length === 0) {}
+    await expect.poll(async () => (await queueStatus({ queue: redis.url })).plans.length).toBeGreaterThan(0)
   })
 
   it('need no worker if all of them are done', async () => {
