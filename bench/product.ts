@@ -1,6 +1,7 @@
 /** Reads two matrices, then multiplies, verifies, writes and describes their product. */
 import { type DataType, type MpmmOptions, type MpmmResult, mpmm, type Semiring } from '../lib/index.js'
 import type { CsvFlags } from './csv-kind.js'
+import { assertTyped, isOwn, readSemiring } from './custom-semiring.js'
 import { dtypeOf, hasSums } from './dtype.js'
 import { checkMatrixOutputs, readOperands, writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
@@ -32,7 +33,8 @@ export interface ProductRequest
   accumulate: string | undefined
   /** Whether to compare with the naive product. */
   verify: boolean
-  semiring: Semiring
+  /** A semiring of the library, or the JSON file that defines one. */
+  semiring: string
   /** Element type that the files are converted to; undefined: no conversion. */
   dtype?: DataType | undefined
 }
@@ -44,9 +46,10 @@ interface ProductRecord extends Omit<MpmmResult, 'c' | 'arithmetic'> {
   a: FileRecord
   b: FileRecord
   accumulate: FileRecord | null
-  /** Summary of the product, with its values if they are printed. */
-  c: ResultRecord
-  semiring: Semiring
+  /** Summary of the product, with its values if they are printed; only its file over a custom semiring. */
+  c: ResultRecord | FileRecord
+  /** Name of the semiring. */
+  semiring: string
   /** Element type of the product. */
   dtype: DataType
   /** Overflow policy; null if nothing can overflow. */
@@ -57,36 +60,46 @@ interface ProductRecord extends Omit<MpmmResult, 'c' | 'arithmetic'> {
 
 /** @throws errors of all steps; the output file is renamed into place only after success. */
 export async function multiplyFiles(request: ProductRequest, signal: AbortSignal): Promise<ProductRecord> {
-  const { semiring, overflow } = request
+  const { output, overflow, edges, matrix, backend, device, devices, variant } = request
+  const own = isOwn(request.semiring) ? await readSemiring(request.semiring) : undefined
+  const builtIn = own ? undefined : (request.semiring as Semiring)
   const inputs = [request.a, request.b, request.accumulate].filter((path) => path !== undefined)
-  await checkMatrixOutputs([request.output], inputs)
-  const [a, b, accumulate] = await readOperands(
-    inputs,
-    { semiring, dtype: request.dtype, edges: request.edges, matrix: request.matrix },
-    signal,
-  )
+  if (own) assertTyped(inputs, output)
+  await checkMatrixOutputs([output], inputs)
+  const flags = { semiring: builtIn, dtype: request.dtype, edges, matrix }
+  const [a, b, accumulate] = await readOperands(inputs, flags, signal)
   if (!a || !b) throw new Error('a product has two operands')
-  const options = { semiring, overflow, accumulate, signal }
   const dtype = dtypeOf(a.data)
-  const { backend, device, devices, variant } = request
+  const place = { backend, device, devices, variant }
   const product = await withProgress(
     `multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`,
-    (onProgress) => mpmm(a, b, { ...options, backend, device, devices, variant, onProgress }),
+    (onProgress) =>
+      mpmm(a, b, {
+        ...place,
+        semiring: (own ?? builtIn) as Semiring,
+        overflow,
+        accumulate,
+        signal,
+        onProgress,
+      }),
   )
   const { c, arithmetic, ...how } = product
-  const verified = request.verify ? await withStatus('verifying', () => verify(a, b, options, product)) : null
-  if (request.output !== undefined) {
-    await writeMatrixFile(request.output, c, semiring, signal)
-  }
+  const verified =
+    request.verify && builtIn
+      ? await withStatus('verifying', () =>
+          verify(a, b, { semiring: builtIn, overflow, accumulate, signal }, product),
+        )
+      : null
+  if (output !== undefined) await writeMatrixFile(output, c, builtIn, signal)
   return {
     a: { path: request.a, shape: a.shape },
     b: { path: request.b, shape: b.shape },
     accumulate:
       request.accumulate === undefined ? null : { path: request.accumulate, shape: accumulate!.shape },
-    c: resultRecord(c, semiring, request.output, request.all === true),
-    semiring,
+    c: builtIn ? resultRecord(c, builtIn, output, request.all === true) : { path: output!, shape: c.shape },
+    semiring: own?.name ?? request.semiring,
     dtype,
-    overflow: overflowOf(semiring, dtype, overflow),
+    overflow: builtIn ? overflowOf(builtIn, dtype, overflow) : null,
     path: arithmetic,
     ...how,
     verified,
@@ -96,21 +109,23 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
 /** Returns the record as text for people. */
 export function describeProduct(record: ProductRecord, request: ProductRequest): string {
   const { c, timing } = record
+  const summary = 'zeros' in c ? c : undefined
+  const semiring = record.semiring as Semiring
   const head = labelled([
     ['A', fileText(record.a)],
     ['B', fileText(record.b)],
     ['C0', record.accumulate ? fileText(record.accumulate) : undefined],
     ['C', resultText(c)],
-    ['values', describeValues(c, c.shape, record.semiring, record.dtype)],
+    ['values', summary && describeValues(summary, c.shape, semiring, record.dtype)],
     ['semiring', semiringText(record)],
     ['backend', `${record.backend}, ${record.device}: ${why(record, request)}`],
-    ['variant', `${record.variant}, ${record.path}${hasSums(record.semiring) ? ' sums' : ''}`],
+    ['variant', `${record.variant}, ${record.path}${summary && hasSums(semiring) ? ' sums' : ''}`],
     ['kernel', duration(timing.kernelMs)],
     ['total', duration(timing.totalMs)],
     ['speed', `${rate(record.gops)} (2 operations per step, kernel time)`],
     ['verified', record.verified ? agreement(record.verified) : undefined],
   ])
-  return withValues(head, c.values, request.all === true)
+  return withValues(head, summary?.values, request.all === true)
 }
 
 function agreement({ variant, shareOfErrorBound }: Verification): string {

@@ -41,7 +41,7 @@ export const resultRecord = (
   values: output === undefined ? valuesOf(c, semiring, all) : undefined,
 })
 
-export const resultText = ({ path, shape }: ResultRecord) =>
+export const resultText = ({ path, shape }: Pick<ResultRecord, 'path' | 'shape'>) =>
   `${shapeText(shape)}  ${path ?? '(not written; -o names a file)'}`
 
 /** Returns the effective overflow policy; null if nothing can overflow. */
@@ -52,7 +52,7 @@ export const overflowOf = (
 ): string | null => (dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null)
 
 /** Returns a phrase such as "max-plus on int32, overflow: throw". */
-export const semiringText = (record: { semiring: Semiring; dtype: DataType; overflow: string | null }) =>
+export const semiringText = (record: { semiring: string; dtype: DataType; overflow: string | null }) =>
   `${record.semiring} on ${record.dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`
 
 /** Range of values, with the numbers of NaN and infinities. */

@@ -1,10 +1,11 @@
 /** mpmml multiply A B -o C */
 import { type Command, Option } from 'commander'
+import type { Semiring } from '../../lib/index.js'
 import { devicesOption, productOptions } from '../arguments.js'
 import { inMemory } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { csvOptions } from '../csv-kind.js'
-import { describeOwn, isOwn, multiplyByOwn, type OwnRequest, orFile } from '../custom-semiring.js'
+import { isOwn, orFile } from '../custom-semiring.js'
 import { dataTypes } from '../dtype.js'
 import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
@@ -16,13 +17,12 @@ type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> &
   BlocksFlags &
   PipeFlags & { verify?: true; json?: true }
 
-/** Returns the options of a product over a semiring from a file. Other options are wrong usage. */
-function ownFlags(command: Command, flags: Flags): Omit<OwnRequest, 'a' | 'b'> {
+/** Reports wrong usage if an option was given that products over a semiring from a file don't have. */
+function assertForOwn(command: Command, flags: Flags): void {
   for (const name of ['variant', 'overflow', 'dtype', 'verify', 'all', 'edges', 'matrix'] as const) {
     if (flags[name] === undefined) continue
     command.error(`error: --${name} is for the semirings of the library, not for one from a file`)
   }
-  return flags
 }
 
 export function multiplyCommand(signal: AbortSignal): Command {
@@ -57,17 +57,12 @@ export function multiplyCommand(signal: AbortSignal): Command {
         'edges',
         'matrix',
       ]
-      if (await doneByBlocks(command, 'multiply', [a, b], flags, refused, json === true, signal)) return
+      const blocks = { ...flags, semiring: flags.semiring as Semiring }
+      if (await doneByBlocks(command, 'multiply', [a, b], blocks, refused, json === true, signal)) return
       const { output } = flags
-      const own = isOwn(flags.semiring) ? ownFlags(command, flags) : undefined
+      if (isOwn(flags.semiring)) assertForOwn(command, flags)
       const pipes = { inputs: [a, b, flags.accumulate], outputs: [output] }
       await openPipes(command, pipes, { ...flags, json }, signal)
-      if (own) {
-        const record = await multiplyByOwn({ ...own, a, b }, signal)
-        if (output === PIPE) return
-        await (json ? printJson(record) : print(describeOwn(record)))
-        return
-      }
       const request = { ...flags, a, b, verify: flags.verify === true }
       const record = await inMemory(() => multiplyFiles(request, signal))
       if (output === PIPE) return

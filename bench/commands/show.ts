@@ -113,6 +113,42 @@ async function look(named: string, flags: Flags, signal: AbortSignal): Promise<S
 const usual = (dtype: DataType, semiring: Semiring | undefined): Semiring =>
   semiring ?? (dtype === 'uint8' ? 'or-and' : 'max-plus')
 
+/** Matrix whose elements are visited: all of a dense one, and the entries of a sparse one. */
+interface Visited extends Pick<ShownMatrix, 'array' | 'shape' | 'dtype' | 'entries' | 'semiring'> {
+  /** The semiring's zero in the type of the elements; undefined if the semiring doesn't support the type. */
+  zero: number | undefined
+  /** Number of elements that aren't visited, which are zeros. */
+  missing: number
+  visit(see: (value: number, row: number, col: number, item: number) => void): void
+}
+
+/** @param most - limit of the rows and columns of the corner. */
+function lookAt({ zero, missing, visit, ...facts }: Visited, most: number): Shown {
+  const [rows, cols] = facts.shape.slice(-2) as [number, number]
+  const counts = new Counts()
+  const pattern = new Pattern(rows, cols)
+  const count = facts.shape.reduce((product, size) => product * size, 1)
+  const [shownRows, shownCols] = cornerOf(rows, cols, most)
+  // An empty batch has no rows to show.
+  const corner: (JsonNumber | null)[][] = Array.from({ length: facts.shape[0] === 0 ? 0 : shownRows }, () =>
+    Array(shownCols).fill(null),
+  )
+  let zeros = missing
+  visit((value, row, col, item) => {
+    if (value === zero) {
+      zeros++
+      return
+    }
+    counts.add(value)
+    // The picture and the corner show the first matrix of a batch.
+    if (item > 0) return
+    pattern.add(row, col)
+    if (row < shownRows && col < shownCols) corner[row]![col] = jsonNumber(value)
+  })
+  const shareOfZeros = count > 0 ? zeros / count : 0
+  return { record: { ...facts, zeros, shareOfZeros, corner, ...counts.range }, pattern }
+}
+
 function lookAtDense(
   { data, shape, strides, offset = 0 }: Matrix<ElementArray>,
   requested: Semiring | undefined,
@@ -126,81 +162,27 @@ function lookAtDense(
   const batch = shape.length === 3 ? shape[0] : 1
   const [down, right] = strides ? (strides.slice(-2) as [number, number]) : [cols, 1]
   const next = strides?.length === 3 ? strides[0] : rows * cols
-  const counts = new Counts()
-  const pattern = new Pattern(rows, cols)
-  let zeros = 0
-  for (let b = 0; b < batch; b++) {
-    for (let i = 0; i < rows; i++) {
-      for (let j = 0; j < cols; j++) {
-        const value = data[offset + b * next + i * down + j * right]!
-        if (value === zero) {
-          zeros++
-          continue
-        }
-        counts.add(value)
-        // The picture shows the first matrix of a batch.
-        if (b === 0) pattern.add(i, j)
-      }
-    }
+  const visit: Visited['visit'] = (see) => {
+    for (let b = 0; b < batch; b++)
+      for (let i = 0; i < rows; i++)
+        for (let j = 0; j < cols; j++) see(data[offset + b * next + i * down + j * right]!, i, j, b)
   }
-  const count = batch * rows * cols
-  const [shownRows, shownCols] = cornerOf(rows, cols, most)
-  // An empty batch has no rows to show.
-  const corner = Array.from({ length: batch > 0 ? shownRows : 0 }, (_, i) =>
-    Array.from({ length: shownCols }, (_, j) => {
-      const value = data[offset + i * down + j * right]!
-      return value === zero ? null : jsonNumber(value)
-    }),
-  )
-  const shareOfZeros = count > 0 ? zeros / count : 0
-  const record = {
-    array,
-    shape,
-    dtype,
-    entries: null,
-    semiring,
-    zeros,
-    shareOfZeros,
-    corner,
-    ...counts.range,
-  }
-  return { record, pattern }
+  return lookAt({ array, shape, dtype, entries: null, semiring, zero, missing: 0, visit }, most)
 }
 
 function lookAtSparse(entries: SparseEntries, requested: Semiring | undefined, most: number): Shown {
-  const [rows, cols] = entries.shape
+  const { shape } = entries
   const dtype = dtypeOf(entries.value)
   const semiring = usual(dtype, requested)
   const { row, col, value } = combineDuplicates(entries, semiring)
   const types = typesOf(semiring)
   const zero = zeroOf(semiring, types.includes(dtype) ? dtype : types[0]!)
-  const counts = new Counts()
-  const pattern = new Pattern(rows, cols)
-  const [shownRows, shownCols] = cornerOf(rows, cols, most)
-  const corner: (JsonNumber | null)[][] = Array.from({ length: shownRows }, () => Array(shownCols).fill(null))
-  const count = rows * cols
-  let zeros = count - row.length
-  for (let e = 0; e < row.length; e++) {
-    if (value[e] === zero) {
-      zeros++
-      continue
-    }
-    counts.add(value[e]!)
-    pattern.add(row[e]!, col[e]!)
-    if (row[e]! < shownRows && col[e]! < shownCols) corner[row[e]!]![col[e]!] = jsonNumber(value[e]!)
+  const visit: Visited['visit'] = (see) => {
+    for (let e = 0; e < row.length; e++) see(value[e]!, row[e]!, col[e]!, 0)
   }
-  const record = {
-    array: null,
-    shape: entries.shape,
-    dtype,
-    entries: entries.value.length,
-    semiring,
-    zeros,
-    shareOfZeros: count > 0 ? zeros / count : 0,
-    corner,
-    ...counts.range,
-  }
-  return { record, pattern }
+  const missing = shape[0] * shape[1] - row.length
+  const count = entries.value.length
+  return lookAt({ array: null, shape, dtype, entries: count, semiring, zero, missing, visit }, most)
 }
 
 /** Returns the number of rows and columns to show. */

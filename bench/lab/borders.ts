@@ -6,11 +6,11 @@
  * guards, divided by that of the kernel on padded operands.
  */
 import { type DataType, type Semiring, type Variant, variants } from '../../lib/index.js'
-import type { KernelPoint, Point } from '../../lib/lab.js'
+import type { Point } from '../../lib/lab.js'
 import { type Columns, rowsOf, tableOf } from '../experiment.js'
 import { duration } from '../output.js'
 import { type Figure, ms } from '../report/charts.js'
-import type { Data } from '../report/data.js'
+import { type Data, isMeasured, type MeasuredKernel } from '../report/data.js'
 import { type Html, html, tableOf as htmlTable } from '../report/html.js'
 import type { KernelSweep } from './kernel-sweeps.js'
 import { kernelJob } from './ladder.js'
@@ -94,15 +94,10 @@ interface BordersExperiment {
   averageWithCopies: number
 }
 
-type Measured = KernelPoint & { result: NonNullable<KernelPoint['result']> }
-
 /** Returns an experiment per algebra and K, with the sizes for which both kernels were measured. */
 export function experiments(points: readonly Point[]): BordersExperiment[] {
-  const measured = points.filter(
-    (point): point is Measured =>
-      point.kind === 'kernel' && point.sweep === 'borders' && point.result !== undefined,
-  )
-  const groups = new Map<string, Measured[]>()
+  const measured = points.filter(isMeasured('kernel')).filter(({ sweep }) => sweep === 'borders')
+  const groups = new Map<string, MeasuredKernel[]>()
   for (const point of measured) {
     const { semiring, dtype, k } = point.parameters
     const key = `${semiring} ${dtype} ${k}`
@@ -111,7 +106,7 @@ export function experiments(points: readonly Point[]): BordersExperiment[] {
   return [...groups.values()].map(experimentOf).filter(({ rows }) => rows.length > 0)
 }
 
-function experimentOf(points: Measured[]): BordersExperiment {
+function experimentOf(points: MeasuredKernel[]): BordersExperiment {
   const { semiring, dtype, k } = points[0]!.parameters
   const find = (borders: string, m: number) =>
     points.find(({ parameters: p }) => p.borders === borders && p.m === m)?.result

@@ -16,7 +16,7 @@ import {
   sortedBy,
   times,
 } from '../report/charts.js'
-import { type Data, isMeasuredKernel, type MeasuredKernel, percent, sizeName, speed } from '../report/data.js'
+import { type Data, isMeasured, type MeasuredKernel, percent, sizeName, speed } from '../report/data.js'
 import { html, tableOf as htmlTable } from '../report/html.js'
 import type { Section } from '../report/section.js'
 import * as thesis from '../report/thesis.js'
@@ -350,7 +350,7 @@ const space: KernelSweep & { sizes: readonly number[] } = {
   sizes: [8192],
   jobs: (sizes) => overSizes('space', sizes, rowsOver(...parameterNames())),
   describe(points) {
-    const { sorted, found } = bestOf(points.filter(isMeasuredKernel))
+    const { sorted, found } = bestOf(points.filter(isMeasured('kernel')))
     const [best] = sorted
     if (!best) return describePoints(points)
     const others = points.filter((point) => !sorted.some((one) => one === point))

@@ -1,23 +1,21 @@
 /** Data of the report: points of the results by kind, and numbers in readable units. */
-import type {
-  CallPoint,
-  KernelPoint,
-  MicrobenchPoint,
-  OccupancyPoint,
-  Point,
-  Results,
-  Spread,
-  WorkPoint,
-} from '../../lib/lab.js'
+import type { OccupancyPoint, Point, Results, Spread } from '../../lib/lab.js'
 import { greatest, least } from '../min-max.js'
 import { type Gpu, gpuNamed } from './thesis.js'
 
-export type MeasuredKernel = KernelPoint & { result: NonNullable<KernelPoint['result']> }
-export const isMeasuredKernel = (point: Point): point is MeasuredKernel =>
-  point.kind === 'kernel' && point.result !== undefined
-export type MeasuredWork = WorkPoint & { result: NonNullable<WorkPoint['result']> }
-export type MeasuredMicrobench = MicrobenchPoint & { result: NonNullable<MicrobenchPoint['result']> }
-type MeasuredCall = CallPoint & { result: NonNullable<CallPoint['result']> }
+type PointOf<Kind extends Point['kind']> = Extract<Point, { kind: Kind }>
+/** Point of a kind that has a result. */
+type Measured<Kind extends Point['kind']> = PointOf<Kind> & { result: NonNullable<PointOf<Kind>['result']> }
+
+export type MeasuredKernel = Measured<'kernel'>
+export type MeasuredWork = Measured<'work'>
+export type MeasuredMicrobench = Measured<'microbench'>
+
+/** Returns the predicate of points of a kind that have a result. */
+export const isMeasured =
+  <Kind extends Point['kind']>(kind: Kind) =>
+  (point: Point): point is Measured<Kind> =>
+    point.kind === kind && point.result !== undefined
 
 /** Results, with access to the points of each kind. */
 export class Data {
@@ -37,29 +35,23 @@ export class Data {
   }
 
   kernels(sweep: string, parameters?: Record<string, number | string>): MeasuredKernel[] {
-    return this.points(sweep, parameters).filter(isMeasuredKernel)
+    return this.points(sweep, parameters).filter(isMeasured('kernel'))
   }
 
   microbenches(name: string, parameters?: Record<string, number | string>): MeasuredMicrobench[] {
-    return this.points(name, parameters).filter(
-      (point): point is MeasuredMicrobench => point.kind === 'microbench' && point.result !== undefined,
-    )
+    return this.points(name, parameters).filter(isMeasured('microbench'))
   }
 
   occupancies(): OccupancyPoint[] {
-    return this.points('occupancy').filter((point): point is OccupancyPoint => point.kind === 'occupancy')
+    return this.points('occupancy').filter((point) => point.kind === 'occupancy')
   }
 
-  calls(sweep: string, parameters?: Record<string, number | string>): MeasuredCall[] {
-    return this.points(sweep, parameters).filter(
-      (point): point is MeasuredCall => point.kind === 'call' && point.result !== undefined,
-    )
+  calls(sweep: string, parameters?: Record<string, number | string>): Measured<'call'>[] {
+    return this.points(sweep, parameters).filter(isMeasured('call'))
   }
 
   work(sweep: string): MeasuredWork[] {
-    return this.points(sweep).filter(
-      (point): point is MeasuredWork => point.kind === 'work' && point.result !== undefined,
-    )
+    return this.points(sweep).filter(isMeasured('work'))
   }
 
   /** Returns points without a result, each with its reason. */

@@ -3,11 +3,10 @@
  * the fill value.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { elementsIn } from '../../lib/arrays/array-source.js'
 import { type CodecEntry, decodeBytes, encodeBytes } from '../../lib/arrays/codecs.js'
 import { planInput } from '../../lib/arrays/fingerprint.js'
@@ -21,15 +20,13 @@ import {
   writeByHand,
 } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
+import { describeUnless } from '../support/skip.js'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-codecs-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const inFolder = useFolder()
 
 let names = 0
-const fresh = () => join(folder, `${names++}.zarr`)
+const fresh = () => inFolder(`${names++}.zarr`)
 
 /** Returns all elements of an array in row-major order. */
 async function readAll(path: string): Promise<Elements> {
@@ -267,12 +264,16 @@ describe('gzip', () => {
   )
 })
 
-describe.skipIf(process.platform === 'win32')('a named pipe', () => {
-  it.each(['c/0/0', 'zarr.json'])('is rejected in place of %s', async (name) => {
-    const path = fresh()
-    writeByHand(path, numbered('int32', [2, 2]), { chunks: [2, 2] })
-    rmSync(join(path, name))
-    execFileSync('mkfifo', [join(path, name)])
-    await expect(readAll(path)).rejects.toEqual(coded('FILE', 'must be a regular file of an array'))
-  })
-})
+describeUnless(
+  process.platform === 'win32' && 'Windows has no named pipes in folders',
+  'a named pipe',
+  () => {
+    it.each(['c/0/0', 'zarr.json'])('is rejected in place of %s', async (name) => {
+      const path = fresh()
+      writeByHand(path, numbered('int32', [2, 2]), { chunks: [2, 2] })
+      rmSync(join(path, name))
+      execFileSync('mkfifo', [join(path, name)])
+      await expect(readAll(path)).rejects.toEqual(coded('FILE', 'must be a regular file of an array'))
+    })
+  },
+)

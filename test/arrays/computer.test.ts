@@ -1,7 +1,5 @@
 /** Sequential computation of block jobs on a device that stays open between jobs. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { BlockComputer } from '../../lib/arrays/blocks.js'
 import { allJobs, type BlockPlan, finish, planBlocks, runBlock } from '../../lib/arrays.js'
@@ -9,6 +7,7 @@ import { openDevice } from '../../lib/device/device.js'
 import { readNpy } from '../../lib/files.js'
 import { type Plain, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
 
@@ -19,12 +18,11 @@ const a = randomMatrix(n, n, 5) as Plain & Strided
 const b = randomMatrix(n, n, 6) as Plain & Strided
 const on = { backend: 'cpu' } as const
 
-let folder: string
+const inFolder = useFolder(afterEach)
 let computer: BlockComputer
-const path = (name: string) => join(folder, name)
+const path = (name: string) => inFolder(name)
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-computer-'))
   await writeZarr(path('a.zarr'), a, [20, 20])
   await writeZarr(path('b.zarr'), b, [20, 20])
   computer = new BlockComputer()
@@ -33,7 +31,6 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.useRealTimers()
   await computer.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const planned = (x: string, y: string, c: string) =>

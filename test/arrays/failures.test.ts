@@ -2,20 +2,10 @@
  * Errors of arrays on disk: every error has a code and advice, and work continues with `resume` after errors
  * that are not final.
  */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { decodeBytes, encodeBytes } from '../../lib/arrays/codecs.js'
 import { xxh64Of } from '../../lib/arrays/packages.js'
 import {
@@ -30,18 +20,17 @@ import { readNpy, writeNpy } from '../../lib/files.js'
 import { root, runProgram } from '../cli/support.js'
 import { type HandMade, type Plain, readZarr, spoil, writeByHand, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
 
-let folder: string
+const inFolder = useFolder()
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-array-failures-'))
-  pathB = join(folder, 'b.npy')
+  pathB = inFolder('b.npy')
   await writeNpy(pathB, b as never)
-  pathS = join(folder, 's.npy')
+  pathS = inFolder('s.npy')
   await writeNpy(pathS, randomMatrix(80, 80, 3) as never)
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(() => vi.restoreAllMocks())
 
 let pathB: string
@@ -52,7 +41,7 @@ const product = oracle(a, b)
 const c = product.overflow ? new Int32Array() : product.data
 
 let names = 0
-const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const fresh = (ending: string) => inFolder(`${names++}${ending}`)
 const on: ArraysOptions = { backend: 'cpu', block: 32 }
 
 describe('a damaged chunk', () => {
@@ -241,9 +230,7 @@ describe('files that are not arrays', () => {
 describe('outputs', () => {
   it('are rejected in missing folders, and for URLs', async () => {
     const to = (first: string, output: string) => multiplyArrays(first, pathS, output, on)
-    await expect(to(pathS, join(folder, 'none', 'c.npy'))).rejects.toEqual(
-      coded('FILE', /there is no folder/),
-    )
+    await expect(to(pathS, inFolder('none', 'c.npy'))).rejects.toEqual(coded('FILE', /there is no folder/))
     await expect(to('gs://bucket/a.zarr', fresh('.npy'))).rejects.toEqual(coded('FILE', /is an address/))
     await expect(to(pathS, 'https://example.org/c.zarr')).rejects.toEqual(coded('FILE', /is an address/))
   })
@@ -528,11 +515,11 @@ it.each([
     ],
   ],
 ])('names the command that installs a missing %s, and reads .npy without packages', async (name, calls) => {
-  const [one, two] = [join(folder, 'one.npy'), fresh('.npy')]
+  const [one, two] = [inFolder('one.npy'), fresh('.npy')]
   await writeNpy(one, { shape: [1, 1], data: Int32Array.of(4) })
   const element: Plain = { shape: [1, 1], data: Int32Array.of(4) }
-  writeByHand(join(folder, 'crc.zarr'), element, { chunks: [1, 1], crc: true })
-  writeByHand(join(folder, 'shards.zarr'), element, { chunks: [1, 1], shards: [1, 1] })
+  writeByHand(inFolder('crc.zarr'), element, { chunks: [1, 1], crc: true })
+  writeByHand(inFolder('shards.zarr'), element, { chunks: [1, 1], shards: [1, 1] })
   // A module loader that rejects imports of the package.
   const loader = `export function resolve(name, context, next) {
     if (name === '${name}') throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
@@ -557,14 +544,14 @@ it.each([
       program,
       one,
       two,
-      `${folder}/`,
+      `${inFolder()}/`,
       JSON.stringify(calls),
     ],
     { cwd: root },
   )
   expect(stderr).toBe('')
   expect(existsSync(two)).toBe(true)
-  expect(existsSync(join(folder, 'z.zarr.partial'))).toBe(false)
+  expect(existsSync(inFolder('z.zarr.partial'))).toBe(false)
   const said = new RegExp(`ERR_MPMML_PACKAGE .*npm install ${name}`, 'g')
   expect(stdout.match(said)).toHaveLength(calls.length)
 })

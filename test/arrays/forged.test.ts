@@ -1,30 +1,28 @@
 /** Forged plans and completion marks with valid hashes, which any client of a queue can compute. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { identity } from '../../lib/arrays/job.js'
 import { allJobs, type BlockPlan, doneJobs, finish, planBlocks, runBlock } from '../../lib/arrays.js'
 import { writeNpy } from '../../lib/files.js'
 import { writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { randomMatrix } from '../support/generators.js'
 
-let folder: string
+const inFolder = useFolder()
 let pathA: string
 let pathB: string
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-forged-'))
-  pathA = join(folder, 'a.npy')
+  pathA = inFolder('a.npy')
   await writeNpy(pathA, randomMatrix(40, 40, 1) as never)
-  pathB = join(folder, 'b.zarr')
+  pathB = inFolder('b.zarr')
   await writeZarr(pathB, randomMatrix(40, 40, 2) as never, [10, 10])
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(() => vi.restoreAllMocks())
 
 let names = 0
-const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const fresh = (ending: string) => inFolder(`${names++}${ending}`)
 const on = { backend: 'cpu' } as const
 const first = { name: 'c-0-0', stage: 0 }
 
@@ -58,7 +56,7 @@ const products: [string, (plan: Anything) => void][] = [
   ['with an output of another type', (plan) => Object.assign(plan.output, { dtype: 'int16' })],
   ['with an output of another shape', (plan) => Object.assign(plan.output, { shape: [40, 60] })],
   ['with an output without a layout', (plan) => delete plan.output.layout],
-  ['of a file with a layout', (plan) => Object.assign(plan.output, { path: join(folder, 'c.npy') })],
+  ['of a file with a layout', (plan) => Object.assign(plan.output, { path: inFolder('c.npy') })],
   ['with another codec', (plan) => Object.assign(plan.output.layout, { codec: 'lz4' })],
   ['with chunks of nothing', (plan) => Object.assign(plan.output.layout, { chunks: [0, 10] })],
   ['with shards of parts of chunks', (plan) => Object.assign(plan.output.layout, { shards: [15, 10] })],

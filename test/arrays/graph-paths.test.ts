@@ -1,29 +1,25 @@
 /** Best paths of edge lists and graph files, streamed to disk, compared with paths by the definition. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type PathsArraysOptions, planBlocks, shortestPathsArrays } from '../../lib/arrays.js'
 import { readNpy, writeNpy } from '../../lib/files.js'
 import { shortestPaths } from '../../lib/graph.js'
 import { CycleError, matrix } from '../../lib/index.js'
 import { readZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { Random } from '../support/generators.js'
 import { randomGraph } from '../support/graphs.js'
 import { bestFrom, pathAlgebras, type WeightedEdges } from '../support/paths-oracle.js'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-graph-arrays-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const inFolder = useFolder()
 afterEach(() => {
   vi.restoreAllMocks()
 })
 
 let names = 0
-const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const fresh = (ending: string) => inFolder(`${names++}${ending}`)
 const read = async (path: string) => (path.endsWith('.npy') ? await readNpy(path) : await readZarr(path))
 
 const NONE = 2 ** 31 - 1
@@ -328,7 +324,7 @@ it('rejects unsupported options', async () => {
     [graph, { paths: true }, 'OPTION', 'paths'],
     [dense, { sources: 0 }, 'OPTION', 'sources'],
     [dense, { limit: 4 }, 'OPTION', 'limit'],
-    [join(folder, 'nothing.csv'), {}, 'FILE', 'nothing.csv'],
+    [inFolder('nothing.csv'), {}, 'FILE', 'nothing.csv'],
     [{ data: new Int32Array(4), shape: [2, 2] }, {}, 'DTYPE', 'edge list'],
     [graph, { resume: true, overwrite: true }, 'OPTION', 'contradict'],
   ]

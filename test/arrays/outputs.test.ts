@@ -6,7 +6,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   promises,
   readdirSync,
   readFileSync,
@@ -16,7 +15,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -36,6 +34,7 @@ import type { Semiring } from '../../lib/index.js'
 import { root } from '../cli/support.js'
 import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { runAll } from '../support/storage-location.js'
@@ -52,20 +51,18 @@ const c = productOf(a, b)
 const on: ArraysOptions = { backend: 'cpu', block: 32 }
 const overwrite: ArraysOptions = { ...on, overwrite: true }
 
-let folder: string
+const inFolder = useFolder()
 let pathA: string
 let pathB: string
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-outputs-'))
-  pathA = join(folder, 'a.npy')
-  pathB = join(folder, 'b.npy')
+  pathA = inFolder('a.npy')
+  pathB = inFolder('b.npy')
   await writeNpy(pathA, a as never)
   await writeNpy(pathB, b as never)
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 let names = 0
-const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const fresh = (ending: string) => inFolder(`${names++}${ending}`)
 const read = async (path: string) =>
   path.endsWith('.npy') ? (await readNpy(path)).data : (await readZarr(path)).data
 
@@ -122,7 +119,7 @@ describe('overwrite', () => {
 
   it.each(['.zarr', '.npy'])('rejects a dangling link %s before any work', async (ending) => {
     const out = fresh(ending)
-    symlinkSync(join(folder, 'nowhere'), out)
+    symlinkSync(inFolder('nowhere'), out)
     const work = multiplyArrays(pathA, pathB, out, on)
     await expect(work).rejects.toEqual(coded('EXISTS', /exists already/))
     expect(existsSync(`${out}.partial`)).toBe(false)
@@ -132,7 +129,7 @@ describe('overwrite', () => {
 describe('an existing .partial path next to an output', () => {
   const strangers: [string, (path: string) => void][] = [
     ['a file', (path) => writeFileSync(path, 'half of a download')],
-    ['a link', (path) => symlinkSync(folder, path)],
+    ['a link', (path) => symlinkSync(inFolder(), path)],
   ]
   it.each(strangers)('is rejected and kept if it is %s', async (_, make) => {
     for (const options of [on, { ...on, resume: true }, overwrite]) {
@@ -304,24 +301,34 @@ describe('finish', () => {
     }
   })
 
+  /** Runs `work`, and `then` after each time that the output is moved. */
+  async function afterMoving(out: string, then: () => Promise<void>, work: () => Promise<void>) {
+    const { rename } = promises
+    promises.rename = async (from, to) => {
+      await rename(from, to)
+      if (String(from) === out) await then()
+    }
+    syncBuiltinESMExports()
+    try {
+      await work()
+    } finally {
+      promises.rename = rename
+      syncBuiltinESMExports()
+    }
+  }
+
   it('keeps the output that another process wrote after the old array was moved aside', async () => {
     const out = fresh('.zarr')
     await writeZarr(out, b, [32, 32])
     const plan = await planBlocks(request(out, { overwrite: true }))
     await runAll(plan)
-    const { rename } = promises
     let moved = 0
-    promises.rename = async (from, to) => {
-      await rename(from, to)
-      if (String(from) === out && ++moved === 1) await writeZarr(out, a, [32, 32])
+    const writeAgain = async () => {
+      if (++moved === 1) await writeZarr(out, a, [32, 32])
     }
-    syncBuiltinESMExports()
-    try {
-      await expect(finish(plan)).rejects.toEqual(coded('EXISTS', /was made by another process/))
-    } finally {
-      promises.rename = rename
-      syncBuiltinESMExports()
-    }
+    await afterMoving(out, writeAgain, () =>
+      expect(finish(plan)).rejects.toEqual(coded('EXISTS', /was made by another process/)),
+    )
     expect(await read(out)).toEqual(a.data)
     rmSync(out, { recursive: true })
     await finish(plan)
@@ -333,18 +340,8 @@ describe('finish', () => {
     await writeZarr(out, b, [32, 32])
     const plan = await planBlocks(request(out, { overwrite: true }))
     await runAll(plan)
-    const { rename } = promises
-    promises.rename = async (from, to) => {
-      await rename(from, to)
-      if (String(from) === out) throw new Error('the end')
-    }
-    syncBuiltinESMExports()
-    try {
-      await expect(finish(plan)).rejects.toThrow('the end')
-    } finally {
-      promises.rename = rename
-      syncBuiltinESMExports()
-    }
+    const fail = async () => Promise.reject(new Error('the end'))
+    await afterMoving(out, fail, () => expect(finish(plan)).rejects.toThrow('the end'))
     expect(existsSync(out)).toBe(false)
     await finish(plan)
     expect(await read(out)).toEqual(c)
@@ -385,7 +382,9 @@ describe('several processes', () => {
       for (const child of finishers) child.send(plan)
       for (const [{ error }] of await Promise.all(answers)) expect(error, `round ${round}`).toBe(null)
       expect(await read(out), `round ${round}`).toEqual(expected.get(semiring))
-      expect(readdirSync(folder).filter((name) => name.startsWith(basename(out)))).toEqual([basename(out)])
+      expect(readdirSync(inFolder()).filter((name) => name.startsWith(basename(out)))).toEqual([
+        basename(out),
+      ])
     }
   })
 })

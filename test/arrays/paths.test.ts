@@ -1,45 +1,20 @@
 /** Best paths of arrays on disk, compared with Floyd–Warshall in its textbook form. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
 import { type ArraysOptions, shortestPathsArrays } from '../../lib/arrays.js'
 import { readNpy, writeNpy } from '../../lib/files.js'
 import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { Random } from '../support/generators.js'
+import { floydWarshall, realOf, shortestDistances } from '../support/graph-oracle.js'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-array-paths-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const inFolder = useFolder()
 
 let names = 0
-const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const fresh = (ending: string) => inFolder(`${names++}${ending}`)
 
 const NONE = 2 ** 31 - 1
-
-/** Returns the distances by Floyd–Warshall over real numbers with infinities. */
-function floydWarshall(
-  weights: ArrayLike<number>,
-  n: number,
-  better: (x: number, y: number) => number,
-): Float64Array {
-  const d = Float64Array.from(weights)
-  for (let i = 0; i < n; i++) d[i * n + i] = better(d[i * n + i]!, 0)
-  for (let k = 0; k < n; k++) {
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j < n; j++) d[i * n + j] = better(d[i * n + j]!, d[i * n + k]! + d[k * n + j]!)
-    }
-  }
-  return d
-}
-
-const toReal = (data: ArrayLike<number>) =>
-  Float64Array.from(data, (value) => (value === NONE ? Number.POSITIVE_INFINITY : value))
-const toInt32 = (data: ArrayLike<number>) =>
-  Int32Array.from(data, (value) => (value === Number.POSITIVE_INFINITY ? NONE : value))
 
 /** Returns a graph without negative cycles. Potentials make some weights negative. */
 function graph(n: number, density: number, seed: number, range = 1000): Plain & { data: Int32Array } {
@@ -74,7 +49,7 @@ describe('shortest paths', () => {
   ])('are right for %i nodes in blocks of %i', async (n, block) => {
     const weights = graph(n, 0.1, n)
     const { data } = await distances(weights, fresh('.npy'), { block })
-    expect(data).toEqual(toInt32(floydWarshall(toReal(weights.data), n, Math.min)))
+    expect(data).toEqual(shortestDistances(weights.data, n))
   })
 
   it('are written to a compressed Zarr array from an int16 array', async () => {
@@ -87,7 +62,7 @@ describe('shortest paths', () => {
       [16, 16],
     )
     await shortestPathsArrays(path, out, { backend: 'cpu', block: 16, chunks: [8, 16], codec: 'zstd' })
-    expect((await readZarr(out)).data).toEqual(toInt32(floydWarshall(toReal(weights.data), n, Math.min)))
+    expect((await readZarr(out)).data).toEqual(shortestDistances(weights.data, n))
   })
 
   it('are exact if intermediate sums exceed int32, and overflow if distances do', async () => {
@@ -98,30 +73,28 @@ describe('shortest paths', () => {
     const data = new Int32Array(n * n).fill(NONE)
     for (let i = 0; i + 1 < n; i++) data[i * n + i + 1] = i < n / 2 ? large : -large
     const weights = { shape: [n, n] as [number, number], data }
-    const exact = floydWarshall(toReal(data), n, Math.min)
+    const exact = floydWarshall(realOf(data), n)
     await expect(distances(weights, fresh('.npy'), { block: 16 })).rejects.toEqual(
       coded('OVERFLOW', /the distance from \d+ to \d+ is -?\d{10,}, outside the finite range/),
     )
     const { data: saturated } = await distances(weights, fresh('.npy'), { block: 16, overflow: 'saturate' })
     expect(saturated).toEqual(
-      toInt32(
-        exact.map((value) =>
-          Number.isFinite(value) ? Math.min(Math.max(value, -(2 ** 31)), NONE - 1) : value,
-        ),
+      Int32Array.from(exact, (value) =>
+        Number.isFinite(value) ? Math.min(Math.max(value, -(2 ** 31)), NONE - 1) : NONE,
       ),
     )
     // The last node connects all nodes by short edges, so distances fit into int32 only after the last step.
     const few = data.map((value) => (value === NONE ? NONE : Math.abs(value)))
     for (let i = 0; i < n; i++) few[i * n + n - 1] = few[(n - 1) * n + i] = 7
     const { data: near } = await distances({ shape: [n, n], data: few }, fresh('.npy'), { block: 16 })
-    expect(near).toEqual(toInt32(floydWarshall(toReal(few), n, Math.min)))
+    expect(near).toEqual(shortestDistances(few, n))
   })
 
   it.each(['float32', 'float64'] as const)('are exact over integers in %s', async (dtype) => {
     const weights = graph(50, 0.2, 9)
-    const data = (dtype === 'float32' ? Float32Array : Float64Array).from(toReal(weights.data))
+    const data = (dtype === 'float32' ? Float32Array : Float64Array).from(realOf(weights.data))
     const { data: found } = await distances({ shape: [50, 50], data }, fresh('.npy'), { block: 20 })
-    expect(Array.from(found)).toEqual(Array.from(floydWarshall(data, 50, Math.min)))
+    expect(Array.from(found)).toEqual(Array.from(floydWarshall(data, 50)))
   })
 
   it('are weights of best paths within rounding over floats', async () => {
@@ -130,7 +103,7 @@ describe('shortest paths', () => {
     const data = Float32Array.from({ length: n * n }, () =>
       random.chance(0.2) ? random.integer(1, 1 << 20) / 3 : Number.POSITIVE_INFINITY,
     )
-    const exact = floydWarshall(data, n, Math.min)
+    const exact = floydWarshall(data, n)
     for (const block of [7, 20, 50]) {
       const { data: found } = await distances({ shape: [n, n], data }, fresh('.npy'), { block })
       for (const [at, distance] of exact.entries()) {
@@ -152,7 +125,7 @@ describe('shortest paths', () => {
     const weights = graph(50, 0.1, 3)
     const { result, data } = await distances(weights, fresh('.npy'), { block })
     expect(result.block).toEqual(expected)
-    expect(data).toEqual(toInt32(floydWarshall(toReal(weights.data), 50, Math.min)))
+    expect(data).toEqual(shortestDistances(weights.data, 50))
   })
 
   it('are rejected with blocks that are not square', async () => {
@@ -171,18 +144,13 @@ describe('shortest paths', () => {
     const weights = graph(n, 0.2, 4)
     const mirrored = { ...weights, data: weights.data.map((value) => (value === NONE ? -(2 ** 31) : -value)) }
     const { data } = await distances(mirrored, fresh('.npy'), { block: 20, semiring: 'max-plus' })
-    const shortest = floydWarshall(toReal(weights.data), n, Math.min)
+    const shortest = floydWarshall(realOf(weights.data), n)
     expect(data).toEqual(
       Int32Array.from(shortest, (value) => (value === Number.POSITIVE_INFINITY ? -(2 ** 31) : -value)),
     )
-    const widths = mirrored.data.slice()
-    for (let i = 0; i < n; i++) widths[i * n + i] = 2 ** 31 - 1
-    for (let k = 0; k < n; k++)
-      for (let i = 0; i < n; i++)
-        for (let j = 0; j < n; j++)
-          widths[i * n + j] = Math.max(widths[i * n + j]!, Math.min(widths[i * n + k]!, widths[k * n + j]!))
+    const widths = floydWarshall(mirrored.data, n, { better: Math.max, along: Math.min, empty: NONE })
     const { data: widest } = await distances(mirrored, fresh('.npy'), { block: 20, semiring: 'max-min' })
-    expect(widest).toEqual(widths)
+    expect(widest).toEqual(Int32Array.from(widths))
   })
 
   it('are rejected for an improving cycle, with its nodes', async () => {

@@ -1,23 +1,19 @@
 /** Products of arrays on disk, in every layout, compared with the oracle. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type ArraysOptions, type ArraysProgress, multiplyArrays } from '../../lib/arrays.js'
 import { readNpy, writeNpy } from '../../lib/files.js'
 import { type Plain, readZarr, writeByHand, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Policy, type SemiringName, type Strided, zeroValue } from '../support/oracle.js'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-arrays-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const inFolder = useFolder()
 
 let names = 0
-const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const fresh = (ending: string) => inFolder(`${names++}${ending}`)
 const on = { backend: 'cpu' } as const
 
 const [M, K, N] = [70, 83, 61]

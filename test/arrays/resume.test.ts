@@ -15,7 +15,7 @@ import {
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type ArraysOptions,
   allJobs,
@@ -32,13 +32,14 @@ import { readNpy, writeNpy } from '../../lib/files.js'
 import { cli } from '../cli/support.js'
 import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { Random, randomMatrix } from '../support/generators.js'
 import { inTime } from '../support/in-time.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { PATIENCE } from '../support/patience.js'
 import { cutOff, network } from '../support/storage-location.js'
 
-let folder: string
+const inFolder = useFolder()
 let pathA: string
 let pathB: string
 let pathW: string
@@ -51,18 +52,16 @@ const c = product.overflow ? new Int32Array() : product.data
 const { weights, distances } = network(120)
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-resume-'))
-  pathA = join(folder, 'a.zarr')
-  pathB = join(folder, 'b.npy')
-  pathW = join(folder, 'w.npy')
+  pathA = inFolder('a.zarr')
+  pathB = inFolder('b.npy')
+  pathW = inFolder('w.npy')
   await writeZarr(pathA, a, [64, 64])
   await writeNpy(pathB, b as never)
   await writeNpy(pathW, weights as never)
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 let names = 0
-const fresh = (ending: string) => join(folder, `out-${names++}${ending}`)
+const fresh = (ending: string) => inFolder(`out-${names++}${ending}`)
 const read = async (path: string) =>
   path.endsWith('.npy') ? (await readNpy(path)).data : (await readZarr(path)).data
 const on: ArraysOptions = { backend: 'cpu', block: 32 }
@@ -303,7 +302,7 @@ describe('jobs', () => {
 
   it('are rejected for modified plans', async () => {
     const plan = await planBlocks(request())
-    const changed = { ...plan, output: { ...plan.output, path: join(folder, 'elsewhere.zarr') } } as BlockPlan
+    const changed = { ...plan, output: { ...plan.output, path: inFolder('elsewhere.zarr') } } as BlockPlan
     await expectResumeErrors(changed)
   })
 
@@ -326,13 +325,15 @@ describe('jobs', () => {
       ]) {
         await expect(call()).rejects.toEqual(coded('ROOTS', /outside of the folders/))
       }
-      expect((await runBlock(plan, job, { roots: [outside, folder], backend: 'cpu' })).already).toBe(false)
+      expect((await runBlock(plan, job, { roots: [outside, inFolder()], backend: 'cpu' })).already).toBe(
+        false,
+      )
       // This link leads to a file outside of the roots.
-      const link = join(folder, 'link.npy')
+      const link = inFolder('link.npy')
       await writeNpy(join(outside, 'x.npy'), b as never)
       symlinkSync(join(outside, 'x.npy'), link)
       const other = await planBlocks({ kind: 'multiply', a: pathA, b: link, c: fresh('.npy') })
-      await expect(runBlock(other, job, { roots: [folder] })).rejects.toEqual(coded('ROOTS', /link\.npy/))
+      await expect(runBlock(other, job, { roots: [inFolder()] })).rejects.toEqual(coded('ROOTS', /link\.npy/))
     } finally {
       rmSync(outside, { recursive: true })
     }

@@ -2,8 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { requestS3 } from '../../lib/arrays/s3.js'
@@ -20,6 +19,7 @@ import { readNpy, writeNpy } from '../../lib/files.js'
 import { root } from '../cli/support.js'
 import { type HandMade, type Plain, readZarr, writeByHand, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { Random, randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { download, upload } from '../support/s3-arrays.js'
@@ -36,10 +36,9 @@ const [A, B, C] = ['s3://bucket/in/a.zarr', 's3://bucket/in/b.zarr', 's3://bucke
 const BLOCKS = 12
 
 let server: S3Server
-let folder: string
+const inFolder = useFolder(afterEach)
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-s3-'))
   server = await S3Server.start()
   for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value)
   await putArray('in/a.zarr', a, [32, 32])
@@ -48,18 +47,17 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.unstubAllEnvs()
   await server.end()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function putArray(key: string, array: Plain, chunks: [number, number]): Promise<void> {
-  const path = join(folder, 'put.zarr')
+  const path = inFolder('put.zarr')
   await writeZarr(path, array, chunks)
   upload(server, path, key)
   rmSync(path, { recursive: true })
 }
 
 function putByHand(key: string, array: Plain, handMade: HandMade): void {
-  const path = join(folder, 'put.zarr')
+  const path = inFolder('put.zarr')
   writeByHand(path, array, handMade)
   upload(server, path, key)
   rmSync(path, { recursive: true })
@@ -75,14 +73,14 @@ async function expectDone(): Promise<void> {
 
 describe('products', () => {
   it('read from S3 and write to a folder, and vice versa', async () => {
-    const between = join(folder, 'c.zarr')
+    const between = inFolder('c.zarr')
     await multiplyArrays(A, B, between, on)
     expect((await readZarr(between)).data).toEqual(c)
-    await writeNpy(join(folder, 'b.npy'), b as never)
-    await multiplyArrays(A, join(folder, 'b.npy'), 's3://bucket/out/c.zarr/', on)
+    await writeNpy(inFolder('b.npy'), b as never)
+    await multiplyArrays(A, inFolder('b.npy'), 's3://bucket/out/c.zarr/', on)
     await expectDone()
-    await multiplyArrays(A, B, join(folder, 'c.npy'), { backend: 'cpu' })
-    expect((await readNpy(join(folder, 'c.npy'))).data).toEqual(c)
+    await multiplyArrays(A, B, inFolder('c.npy'), { backend: 'cpu' })
+    expect((await readNpy(inFolder('c.npy'))).data).toEqual(c)
   })
 
   it.each([
@@ -426,7 +424,7 @@ it('puts no secrets into plans, and keeps plans within their roots', async () =>
   const [job] = allJobs(plan)
   const run = (roots: string[]) => runBlock(plan, job!, { backend: 'cpu', roots })
   for (const roots of [
-    [folder],
+    [inFolder()],
     ['s3://bucket/in'],
     ['s3://bucket/in', 's3://bucket/ou'],
     ['s3://other', '/'],

@@ -1,22 +1,13 @@
 /** Zarr arrays of other programs: in groups, of other types, and with invalid metadata. */
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { finish, multiplyArrays, planBlocks, shortestPathsArrays } from '../../lib/arrays.js'
 import { readNpy, writeNpy } from '../../lib/files.js'
 import { MpmmlError } from '../../lib/index.js'
 import { type HandMade, otherTypes, type Plain, readZarr, writeByHand } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { Random, randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { runAll, StorageLocation } from '../support/storage-location.js'
@@ -28,13 +19,9 @@ const product = (x: Strided, y: Strided) => {
   return c.data
 }
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-zarr-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const inFolder = useFolder()
 let names = 0
-const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const fresh = (ending: string) => inFolder(`${names++}${ending}`)
 
 describe.each(['.zarr', 's3'] as const)('arrays in groups, %s:', (kind) => {
   const storage = new StorageLocation(kind)

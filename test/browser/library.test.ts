@@ -2,18 +2,19 @@
  * The library in a browser, with and without shared memory, under the strictest content security policy that
  * it supports.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { root, version } from '../../lib/native.js'
-import { chromium, type Page, startBrowser } from '../support/browser.js'
+import { type Page, startBrowser, withoutChromium } from '../support/browser.js'
+import { useFolder } from '../support/folder.js'
+import { named } from '../support/skip.js'
 import { isolated, policy, serveFolder, type WebServer } from '../support/web-server.js'
 import { copyWasm, missingForBrowsers } from './support.js'
 
 const missing = missingForBrowsers()
-const why = chromium ? (missing ?? '') && ` (skipped: ${missing})` : ' (skipped: there is no Chromium)'
+const why = withoutChromium ?? missing
 
 /**
  * Program with all exports for pages; `counted` is the number of turns of the page's event loop during a
@@ -48,16 +49,15 @@ document.title = 'ready'`
 describe.skipIf(why).each([
   { name: 'alone', headers: policy, threads: false },
   { name: 'isolated', headers: { ...policy, ...isolated }, threads: true },
-])(`a page that is $name${why}`, ({ headers, threads }) => {
-  let folder: string
+])(named('a page that is $name', why), ({ headers, threads }) => {
+  const inFolder = useFolder()
   let server: WebServer
   let browser: Page
   const ask = <T>(expression: string) => browser.evaluate<T>(expression)
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-browser-'))
     writeFileSync(
-      join(folder, 'index.html'),
+      inFolder('index.html'),
       '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module" src="program.js"></script>',
     )
     // The program's path is inside the package, so that `mpmml` resolves to this package.
@@ -75,7 +75,7 @@ describe.skipIf(why).each([
       ],
       logLevel: 'warn',
     })
-    const { output } = await bundle.write({ dir: folder })
+    const { output } = await bundle.write({ dir: inFolder() })
     await bundle.close()
     const ofLibrary = output.flatMap((chunk) => ('moduleIds' in chunk ? chunk.moduleIds : []))
     expect(
@@ -83,8 +83,8 @@ describe.skipIf(why).each([
         (id) => id !== input && !id.startsWith('\0') && !id.startsWith(join(root, 'dist', 'browser')),
       ),
     ).toEqual([])
-    copyWasm(join(folder, 'wasm'))
-    server = await serveFolder(folder, headers)
+    copyWasm(inFolder('wasm'))
+    server = await serveFolder(inFolder(), headers)
     browser = await startBrowser()
     await browser.open(`${server.url}/`, 800, 'light')
     await vi.waitFor(
@@ -96,7 +96,6 @@ describe.skipIf(why).each([
   afterAll(async () => {
     await browser?.close()
     await server?.close()
-    rmSync(folder, { recursive: true, force: true })
   })
 
   it('loads the suitable module, and violates no rule of the policy', async () => {

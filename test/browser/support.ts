@@ -1,16 +1,15 @@
 /** Finds and copies the built files that pages load. */
-import { cpSync, existsSync, mkdirSync } from 'node:fs'
+import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../lib/native.js'
 import { browserFiles } from '../../native/wasm/files.mjs'
+import { missingFile } from '../support/skip.js'
 
 const wasm = join(root, 'build', 'Release', 'wasm')
 
-/** Returns a required file that doesn't exist; undefined if all are built. */
-export const missingForBrowsers = (): string | undefined =>
-  [join(root, 'dist', 'browser', 'index.js'), ...browserFiles.map((file) => join(wasm, file))].find(
-    (file) => !existsSync(file),
-  )
+/** Reason why pages can't load the library; undefined if they can. */
+export const missingForBrowsers = () =>
+  missingFile(join(root, 'dist', 'browser', 'index.js'), ...browserFiles.map((file) => join(wasm, file)))
 
 /** Copies the files of @mpmml/wasm that browsers load. */
 export function copyWasm(folder: string): void {

@@ -1,39 +1,35 @@
 /** The page for trying the library, tested in a browser. */
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { root } from '../../lib/native.js'
-import { chromium, type Page, startBrowser } from '../support/browser.js'
+import { type Page, startBrowser, withoutChromium } from '../support/browser.js'
+import { readOutput } from '../support/child.js'
+import { useFolder } from '../support/folder.js'
 import { PATIENCE } from '../support/patience.js'
+import { named } from '../support/skip.js'
 import { isolated, serveFolder, type WebServer } from '../support/web-server.js'
 import { missingForBrowsers } from './support.js'
 
 const missing = missingForBrowsers()
-const why = chromium ? (missing ?? '') && ` (skipped: ${missing})` : ' (skipped: there is no Chromium)'
+const why = withoutChromium ?? missing
 const tools = ['project', 'paths', 'timetable', 'product', 'rna']
 
-let folder: string
+const inFolder = useFolder()
 
 beforeAll(async () => {
   if (why) return
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-try-'))
   const { makePage } = await import(new URL('../../docs/try.mjs', import.meta.url).href)
-  await makePage(folder)
+  await makePage(inFolder())
 })
-
-afterAll(() => folder && rmSync(folder, { recursive: true, force: true }))
 
 describe.skipIf(why).each([
   { name: 'alone', headers: {}, threads: '1 thread' },
   { name: 'isolated', headers: isolated, threads: 'thread' },
-])(`the page for trying mpmml, $name${why}`, ({ headers, threads }) => {
+])(named('the page for trying mpmml, $name', why), ({ headers, threads }) => {
   let server: WebServer
   let browser: Page
 
   beforeAll(async () => {
-    server = await serveFolder(folder, headers)
+    server = await serveFolder(inFolder(), headers)
     browser = await startBrowser()
   })
 
@@ -257,13 +253,9 @@ describe.skipIf(why).each([
       await open(tool)
       await answer(/./)
       const program = await browser.evaluate<string>('document.querySelector("details pre").textContent')
-      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
-        cwd: root,
-        encoding: 'utf8',
-      })
-      expect(stderr).toBe('')
+      const stdout = readOutput(program, { cwd: root })
       const printed = [...program.matchAll(/ \/\/ (.*)$/gm)].map(([, comment]) => comment)
-      expect(stdout.trim().split('\n')).toEqual(printed)
+      expect(stdout.split('\n')).toEqual(printed)
     }
   })
 
@@ -377,8 +369,8 @@ describe.skipIf(why).each([
 it.skipIf(why).each([
   ["script-src 'self'", /can’t start: .* allow 'wasm-unsafe-eval'/],
   ["script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'", /worker-src forbids it/],
-])(`the page reports what a policy of %s lacks${why}`, async (lacking, expected) => {
-  const server = await serveFolder(folder, { 'content-security-policy': lacking })
+])(named('the page reports what a policy of %s lacks', why), async (lacking, expected) => {
+  const server = await serveFolder(inFolder(), { 'content-security-policy': lacking })
   const browser = await startBrowser()
   try {
     await browser.open(`${server.url}/index.html`, 800, 'light')

@@ -3,21 +3,18 @@
  * for example from the npm package @cloudflare/workerd-linux-64.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { root, version } from '../../lib/native.js'
+import { useFolder } from '../support/folder.js'
+import { describeUnless, missingFile } from '../support/skip.js'
 
 const workerd = process.env.MPMML_TEST_WORKERD
 const wasm = join(root, 'build', 'Release', 'wasm')
-const missing = [join(root, 'dist', 'browser', 'index.js'), join(wasm, 'workerd.mjs')].find(
-  (file) => !existsSync(file),
-)
-const why = workerd
-  ? (missing ?? '') && ` (skipped: no ${missing})`
-  : ' (skipped: MPMML_TEST_WORKERD names no program)'
+const missing = missingFile(join(root, 'dist', 'browser', 'index.js'), join(wasm, 'workerd.mjs'))
+const why = workerd ? missing : 'MPMML_TEST_WORKERD names no program'
 
 const program = `
 import { explainBackend, info, matrix, mpmm, mpmmSync, openDevice } from 'mpmml'
@@ -88,13 +85,12 @@ const main :Workerd.Worker = (
   compatibilityDate = "2026-01-01",
 );`
 
-describe.skipIf(why)(`workerd${why}`, () => {
-  let folder: string
+describeUnless(why, 'workerd', () => {
+  const inFolder = useFolder()
   let server: ChildProcess
   let port = 0
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-workerd-'))
     // The program's path is inside the package, so that `mpmml` resolves to this package.
     const input = join(root, 'test', 'browser', 'program.js')
     const bundle = await rolldown({
@@ -114,12 +110,12 @@ describe.skipIf(why)(`workerd${why}`, () => {
       ],
       logLevel: 'warn',
     })
-    await bundle.write({ dir: folder, entryFileNames: 'worker.mjs', codeSplitting: false })
+    await bundle.write({ dir: inFolder(), entryFileNames: 'worker.mjs', codeSplitting: false })
     await bundle.close()
-    cpSync(join(wasm, 'mpmml-single.wasm'), join(folder, 'mpmml-single.wasm'))
-    writeFileSync(join(folder, 'config.capnp'), config)
+    cpSync(join(wasm, 'mpmml-single.wasm'), inFolder('mpmml-single.wasm'))
+    writeFileSync(inFolder('config.capnp'), config)
     // workerd writes its port to file descriptor 3.
-    server = spawn(workerd!, ['serve', '--control-fd=3', join(folder, 'config.capnp')], {
+    server = spawn(workerd!, ['serve', '--control-fd=3', inFolder('config.capnp')], {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
     })
     port = await new Promise<number>((resolve, reject) => {
@@ -136,7 +132,6 @@ describe.skipIf(why)(`workerd${why}`, () => {
 
   afterAll(() => {
     server?.kill()
-    if (folder) rmSync(folder, { recursive: true, force: true })
   })
 
   it('computes the results of pages, with one thread', async () => {

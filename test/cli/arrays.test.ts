@@ -3,21 +3,13 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, wr
 import { basename, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Plain, readZarr, writeByHand } from '../support/arrays.js'
+import { useFolder } from '../support/folder.js'
 import { randomMatrix } from '../support/generators.js'
 import { inTime } from '../support/in-time.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { download } from '../support/s3-arrays.js'
 import { S3Server } from '../support/s3-server.js'
-import {
-  fails,
-  interrupted,
-  readNumbers,
-  root,
-  runProgram,
-  succeeds,
-  useFolder,
-  writeNumbers,
-} from './support.js'
+import { fails, interrupted, readNumbers, root, runProgram, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 

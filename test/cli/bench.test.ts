@@ -1,10 +1,11 @@
 /** mpmml bench. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { withoutCuda } from '../support/machine.js'
-import { named } from '../support/skip.js'
+import { useFolder } from '../support/folder.js'
+import { withCuda, withoutCuda } from '../support/machine.js'
+import { itUnless } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
-import { fails, interrupted, json, runMpmml, succeeds, useFolder } from './support.js'
+import { fails, interrupted, json, runMpmml, succeeds } from './support.js'
 
 const path = useFolder()
 const webgpuReason = await withoutWebGpu()
@@ -81,7 +82,7 @@ describe('bench', () => {
     expect(printed).toMatch(/^2 × 16³ +int32 .* packed_maxplus_i32_/m)
   })
 
-  it.skipIf(webgpuReason)(named('names the GPU of WebGPU in its header', webgpuReason), async () => {
+  itUnless(webgpuReason, 'names the GPU of WebGPU in its header', async () => {
     const args = ['bench', '--backend', 'webgpu', '--sizes', '16', '--values', 'int32', '--repetitions', '1']
     // Dawn may print warnings on stderr.
     const { status, stdout } = await runMpmml(args, { env: { MPMML_WEBGPU_FALLBACK: '1' } })
@@ -162,11 +163,11 @@ describe('bench', () => {
     expect(trials[0].ceiling.gops.median).toBeGreaterThan(0)
   })
 
-  it.skipIf(withoutCuda() === undefined)('reports in one line that there is no GPU', async () => {
+  itUnless(withCuda(), 'reports in one line that there is no GPU', async () => {
     expect(await fails(['bench', '--backend', 'cuda'])).toMatch(/needs a GPU.* \[ERR_MPMML_NO_CUDA\]$/m)
   })
 
-  it.skipIf(withoutCuda() !== undefined)('compares auto with the backends by its own calls', async () => {
+  itUnless(withoutCuda(), 'compares auto with the backends by its own calls', async () => {
     const { rows } = await json(['bench', '--choice', '--sizes', '32,256'])
     expect(rows.map(({ m }: { m: number }) => m)).toEqual([32, 256])
     for (const { callMs, ratio } of rows) {
@@ -268,7 +269,7 @@ describe('bench', () => {
     expect(await fails(other, 2)).toContain('--suite levels')
   })
 
-  it.skipIf(withoutCuda() === undefined)('rejects --suite on a missing GPU', async () => {
+  itUnless(withCuda(), 'rejects --suite on a missing GPU', async () => {
     const message = await fails(['bench', '--suite', 'small', '--backend', 'cuda', '--quick'])
     expect(message).toMatch(/ \[ERR_MPMML_NO_CUDA\]$/m)
   })

@@ -1,7 +1,8 @@
 /** mpmml cycle-mean. Expected numbers are computed by hand. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { EPSILON, fails, json, succeeds, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { EPSILON, fails, json, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cudaReason } from '../../lib/info.js'
 import { algebras } from '../support/algebras.js'
-import { fails, json, mpmml, root, runProgram, succeeds, useFolder } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { fails, json, mpmml, root, runProgram, succeeds } from './support.js'
 
 const path = useFolder()
 

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { info, variants } from '../../lib/index.js'
 import { requestFields } from '../../lib/native-interface.js'
-import { fails, json, mpmml, succeeds, useFolder } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { fails, json, mpmml, succeeds } from './support.js'
 
 const path = useFolder()
 

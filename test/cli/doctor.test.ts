@@ -4,7 +4,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { variables } from '../../bench/commands/doctor.js'
 import { variants } from '../../lib/index.js'
-import { json, mpmml, succeeds, useFolder } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { itUnless } from '../support/skip.js'
+import { json, mpmml, succeeds } from './support.js'
 
 const path = useFolder()
 
@@ -159,7 +161,7 @@ describe('completion', () => {
       .split('\n')
       .filter(Boolean)
 
-  it.skipIf(!has('bash'))(has('bash') ? 'of bash' : 'of bash (skipped: there is no bash)', async () => {
+  itUnless(!has('bash') && 'there is no bash', 'of bash', async () => {
     writeFileSync(path('completion.bash'), await succeeds(['completion', 'bash']))
     mkdirSync(path('files'))
     writeFileSync(path('files/matrix.npy'), '')

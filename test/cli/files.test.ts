@@ -5,8 +5,9 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readNpz, writeNpz } from '../../lib/files.js'
 import { matrix } from '../../lib/index.js'
+import { useFolder } from '../support/folder.js'
 import { format, int32, int64, npzOf } from '../support/scipy.js'
-import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+import { EPSILON, fails, json, readNumbers, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 

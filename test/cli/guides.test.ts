@@ -3,15 +3,23 @@ import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import * as algebra from '../../lib/algebra.js'
+import { errorClasses } from '../../lib/errors.js'
+import * as graph from '../../lib/graph.js'
+import * as rna from '../../lib/rna.js'
+import { operations } from '../../lib/semirings/rules.js'
+import * as semirings from '../../lib/semirings.js'
 import { l1Distance } from '../../lib/semirings.js'
 import { browserFiles } from '../../native/wasm/files.mjs'
 import { writeByHand } from '../support/arrays.js'
+import { useFolder } from '../support/folder.js'
 import { withoutCuda } from '../support/machine.js'
 import { declaredIn, lacks, needsQueue, onQueue, outputOf, type Ran, runAll } from '../support/programs.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
 import { upload } from '../support/s3-arrays.js'
 import { S3Server } from '../support/s3-server.js'
-import { cli, root, runMpmml, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
+import { describeUnless } from '../support/skip.js'
+import { cli, root, runMpmml, runProgram, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 
@@ -262,7 +270,7 @@ const curls = blocks
   .flatMap(({ place, code }) => code.split('\n').map((line) => [place, line] as const))
   .filter(([, line]) => line.startsWith('curl '))
 
-describe.skipIf(!hasCurl)(hasCurl ? 'requests' : 'requests (skipped: there is no curl)', () => {
+describeUnless(!hasCurl && 'there is no curl', 'requests', () => {
   it('are answered by their example', async () => {
     expect(curls.length).toBeGreaterThan(1)
     const server = spawn(process.execPath, [join(root, 'examples/service/server.mjs')], {
@@ -289,4 +297,45 @@ describe.skipIf(!hasCurl)(hasCurl ? 'requests' : 'requests (skipped: there is no
       server.kill()
     }
   })
+})
+
+/** Pages that document all exports of an entry point, or all options. */
+const documented: [page: string, names: () => string[]][] = [
+  ['paths', () => Object.keys(graph)],
+  ['rna', () => Object.keys(rna)],
+  ['algebra', () => Object.keys(algebra)],
+  [
+    'semirings',
+    () => [
+      ...Object.keys(semirings),
+      ...[...operations.values()]
+        .filter(({ name, becomes }) => name !== 'argument' && becomes !== 'internal')
+        .map(({ name }) => name),
+    ],
+  ],
+]
+
+describe.each(documented)('docs/%s.md', (page, names) => {
+  const text = readFileSync(join(root, 'docs', `${page}.md`), 'utf8')
+
+  it('names every function and operation, and only errors that exist', () => {
+    const unnamed = names().filter((name) => !new RegExp(`\`${name}\\b`).test(text))
+    expect(unnamed).toEqual([])
+    expect(names().length).toBeGreaterThan(3)
+    for (const [code] of text.matchAll(/ERR_MPMML_\w+/g)) expect(errorClasses).toHaveProperty(code)
+  })
+})
+
+it.each(['rna', 'semirings'])('docs/%s.md has only programs that state their output', (page) => {
+  const programs = inLanguage('js').filter(([place]) => place.startsWith(`docs/${page}.md`))
+  expect(programs.length).toBeGreaterThan(2)
+  expect(programs.filter(([, { code }]) => outputOf(code).length === 0)).toEqual([])
+})
+
+it('docs/semirings.md shows a semiring as it is printed', async () => {
+  const text = readFileSync(join(root, 'docs', 'semirings.md'), 'utf8')
+  const [, shown] = /prints the expression:\n\n```\n(.+?)\n```/s.exec(text)!
+  const [, { code }] = inLanguage('js').find(([place]) => place.startsWith('docs/semirings.md'))!
+  const program = `${code.replace(/^const \{ c \}.*/ms, '')}console.log(closest)`
+  expect(await runAll([program], path('printed'))).toEqual([{ lines: shown!.split('\n') }])
 })

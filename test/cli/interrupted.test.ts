@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, watch, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { cli, interrupted, json, mpmml, onTerminal, runProgram, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { cli, interrupted, json, mpmml, onTerminal, runProgram, writeNumbers } from './support.js'
 
 const path = useFolder()
 

@@ -13,15 +13,16 @@ import {
   readResults,
   refusedVariants,
 } from '../../lib/lab.js'
-import { withoutCuda, withoutLaboratory } from '../support/machine.js'
-import { named } from '../support/skip.js'
-import { fails, json, mpmml, root, runProgram, succeeds, useFolder } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { withCuda, withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { describeUnless, itUnless, named } from '../support/skip.js'
+import { fails, json, mpmml, root, runProgram, succeeds } from './support.js'
 
 const path = useFolder()
 const noGpu = withoutCuda()
 const noLab = withoutLaboratory()
 
-describe.skipIf(noGpu === undefined)('without a GPU', () => {
+describeUnless(withCuda(), 'without a GPU', () => {
   it.each([
     'microbench reg-reg',
     'microbench shared-both --sweep',
@@ -110,7 +111,7 @@ describe('microbench --help', () => {
     for (const name of microbenchNames) expect(help).toMatch(new RegExp(`^  ${name} `, 'm'))
   })
 
-  it.skipIf(noLab !== undefined)(named('lists what the laboratory has', noLab), () => {
+  itUnless(noLab, 'lists what the laboratory has', () => {
     const built = microbenches().map(({ name, summary, instances }) => {
       const each = <Value>(value: (one: (typeof instances)[number]) => Value) => [
         ...new Set(instances.map(value)),
@@ -166,36 +167,33 @@ describe('sweeps', () => {
       }
     },
   )
-  it.skipIf(noLab !== undefined)(
-    named('cover what the table has: every tile, block, case and pattern', noLab),
-    () => {
-      const table = [...variants(), ...refusedVariants()].filter(
-        (row) => row.family === 'mpmml' && row.semiring === 'max-plus' && row.dtype === 'int32',
-      )
-      const distinct = (rows: { parameters: Record<string, unknown> }[], ...names: string[]) =>
-        new Set(rows.map(({ parameters }) => names.map((name) => parameters[name]).join()))
-      const over = (sweep: keyof typeof kernelSweeps, ...names: string[]) => {
-        expect(distinct(kernelSweeps[sweep].jobs([64]), ...names), sweep).toEqual(distinct(table, ...names))
-      }
-      expect(new Set(kernelSweeps.space.jobs([64]).map(({ name }) => name))).toEqual(
-        new Set(table.filter(({ parameters }) => parameters.accumulator === 'int32').map(({ name }) => name)),
-      )
-      over('tiles', 'X', 'Y')
-      over('blocks', 'BS_i', 'BS_j')
-      over('cases', 'MEMSEL_A', 'MEMSEL_B')
-      over('transpose', 'Transpose')
-      const eight = table.filter(({ parameters: { X, Y } }) => X === 8 && Y === 8)
-      const patterns = kernelSweeps.patterns.jobs([64])
-      expect(distinct(patterns, 'Sub_X', 'Sub_Y')).toEqual(distinct(eight, 'Sub_X', 'Sub_Y'))
-    },
-  )
-  it.skipIf(noLab !== undefined)(named('instances go from 1 to 20', noLab), () => {
+  itUnless(noLab, 'cover what the table has: every tile, block, case and pattern', () => {
+    const table = [...variants(), ...refusedVariants()].filter(
+      (row) => row.family === 'mpmml' && row.semiring === 'max-plus' && row.dtype === 'int32',
+    )
+    const distinct = (rows: { parameters: Record<string, unknown> }[], ...names: string[]) =>
+      new Set(rows.map(({ parameters }) => names.map((name) => parameters[name]).join()))
+    const over = (sweep: keyof typeof kernelSweeps, ...names: string[]) => {
+      expect(distinct(kernelSweeps[sweep].jobs([64]), ...names), sweep).toEqual(distinct(table, ...names))
+    }
+    expect(new Set(kernelSweeps.space.jobs([64]).map(({ name }) => name))).toEqual(
+      new Set(table.filter(({ parameters }) => parameters.accumulator === 'int32').map(({ name }) => name)),
+    )
+    over('tiles', 'X', 'Y')
+    over('blocks', 'BS_i', 'BS_j')
+    over('cases', 'MEMSEL_A', 'MEMSEL_B')
+    over('transpose', 'Transpose')
+    const eight = table.filter(({ parameters: { X, Y } }) => X === 8 && Y === 8)
+    const patterns = kernelSweeps.patterns.jobs([64])
+    expect(distinct(patterns, 'Sub_X', 'Sub_Y')).toEqual(distinct(eight, 'Sub_X', 'Sub_Y'))
+  })
+  itUnless(noLab, 'instances go from 1 to 20', () => {
     const batches = kernelSweeps.instances
       .jobs([1024, 8192])
       .map(({ parameters }) => [parameters.m, parameters.batch])
     expect(batches).toEqual([...Array.from({ length: 20 }, (_, index) => [1024, index + 1]), [8192, 1]])
   })
-  it.skipIf(noLab !== undefined)(named('cover tiles, blocks, K and both forms of the maximum', noLab), () => {
+  itUnless(noLab, 'cover tiles, blocks, K and both forms of the maximum', () => {
     const values = (name: string, parameter: string) =>
       new Set(microbenchJobs(name).map(({ parameters }) => parameters[parameter]))
     expect(values('shared-both', 'k')).toEqual(new Set([10, 5, 1]))
@@ -203,7 +201,7 @@ describe('sweeps', () => {
     expect(values('reg-reg', 'gsi').size).toBeGreaterThan(5)
     expect(values('shared-one', 'm')).toEqual(new Set([31, 32, 33]))
   })
-  it.skipIf(noLab !== undefined)(named('the report wants all of them', noLab), () => {
+  itUnless(noLab, 'the report wants all of them', () => {
     const sweeps = new Set(reportJobs().map(({ sweep }) => sweep))
     for (const name of [
       ...Object.keys(kernelSweeps),
@@ -218,7 +216,7 @@ describe('sweeps', () => {
   })
 })
 
-describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noLab), () => {
+describeUnless(noGpu ?? noLab, 'with a GPU', () => {
   it('runs a microbenchmark', async () => {
     const args = [
       'microbench',

@@ -6,11 +6,12 @@ import { parseHTML } from 'linkedom'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { reportPage } from '../../bench/report/page.js'
 import { readResults, writeResults } from '../../lib/lab.js'
-import { chromium, type Page, startBrowser } from '../support/browser.js'
-import { withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { type Page, startBrowser, withoutChromium } from '../support/browser.js'
+import { useFolder } from '../support/folder.js'
+import { withCuda, withoutCuda, withoutLaboratory } from '../support/machine.js'
 import { madeUpPoints } from '../support/made-up.js'
-import { named } from '../support/skip.js'
-import { fails, json, root, succeeds, useFolder } from './support.js'
+import { describeUnless, itUnless } from '../support/skip.js'
+import { fails, json, root, succeeds } from './support.js'
 
 const path = useFolder()
 const noGpu = withoutCuda()
@@ -41,7 +42,7 @@ describe('wrong usage', () => {
   })
 })
 
-describe.skipIf(noGpu === undefined)('without a GPU', () => {
+describeUnless(withCuda(), 'without a GPU', () => {
   it('computes the ladder on the CPU, and names the missing part', async () => {
     const printed = await succeeds(['ladder', '40', '30', '30', '20'])
     expect(printed).toMatch(/^40 × 30 × 20 +\S+ +\S+ [GT]OPS +packed_maxplus_i32_/m)
@@ -213,40 +214,37 @@ describe('the report', () => {
     const { page } = reportPage({ ...results, points: [] })
     for (const id of ['the-matrix', 'borders', 'roofline']) expect(page).not.toContain(`<section id="${id}`)
   })
-  describe.skipIf(!chromium)(
-    chromium ? 'in a browser' : 'in a browser (skipped: no Chromium is installed)',
-    () => {
-      let page: Page
-      beforeAll(async () => {
-        await succeeds(['report', '--from', await madeUpFile('browser.json'), '-o', path('browser.html')])
-        await succeeds(['roofline', '--from', path('browser.json'), '-o', path('browser.svg')])
-        page = await startBrowser()
-      })
-      afterAll(() => page?.close())
-      it.each([390, 1200])('fit in %i pixels, without errors and requests', async (width) => {
-        const url = pathToFileURL(path('browser.html')).href
-        await page.open(url, width, 'light')
-        expect(page.problems).toEqual([])
-        expect(page.requests).toEqual([url])
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-        const marks = await page.evaluate<number>(
-          `[...document.querySelectorAll('#roofline [role=img]')].filter((e) => e.getClientRects().length > 0)[0].querySelectorAll('[aria-label=dot] :is(path, circle)').length`,
-        )
-        // The chart has four kernels in each of two panels.
-        expect(marks).toBe(8)
-      })
-      it('show the SVG file correctly', async () => {
-        const url = pathToFileURL(path('browser.svg')).href
-        await page.open(url, 900, 'dark')
-        expect(page.problems).toEqual([])
-        expect(page.requests).toEqual([url])
-        expect(await page.evaluate<string>('document.documentElement.tagName')).toBe('svg')
-      })
-    },
-  )
+  describeUnless(withoutChromium, 'in a browser', () => {
+    let page: Page
+    beforeAll(async () => {
+      await succeeds(['report', '--from', await madeUpFile('browser.json'), '-o', path('browser.html')])
+      await succeeds(['roofline', '--from', path('browser.json'), '-o', path('browser.svg')])
+      page = await startBrowser()
+    })
+    afterAll(() => page?.close())
+    it.each([390, 1200])('fit in %i pixels, without errors and requests', async (width) => {
+      const url = pathToFileURL(path('browser.html')).href
+      await page.open(url, width, 'light')
+      expect(page.problems).toEqual([])
+      expect(page.requests).toEqual([url])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      const marks = await page.evaluate<number>(
+        `[...document.querySelectorAll('#roofline [role=img]')].filter((e) => e.getClientRects().length > 0)[0].querySelectorAll('[aria-label=dot] :is(path, circle)').length`,
+      )
+      // The chart has four kernels in each of two panels.
+      expect(marks).toBe(8)
+    })
+    it('show the SVG file correctly', async () => {
+      const url = pathToFileURL(path('browser.svg')).href
+      await page.open(url, 900, 'dark')
+      expect(page.problems).toEqual([])
+      expect(page.requests).toEqual([url])
+      expect(await page.evaluate<string>('document.documentElement.tagName')).toBe('svg')
+    })
+  })
 })
 
-describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noLab), () => {
+describeUnless(noGpu ?? noLab, 'with a GPU', () => {
   it('times every kernel of the ladder, and compares each result with sums in float64', async () => {
     const { points, tables, missing } = await json(['ladder', '130', '70', '70', '90'])
     expect(missing).toBeNull()
@@ -303,7 +301,7 @@ describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noL
   })
 })
 
-it.skipIf(noLab !== undefined)(named('variants lists the ladder', noLab), async () => {
+itUnless(noLab, 'variants lists the ladder', async () => {
   const printed = await succeeds(['variants', '--family', 'ladder', '--semiring', 'min-plus'])
   expect(printed).toContain('ladder_minplus_i32_prefetch_32x32_coalesced_padding')
 })

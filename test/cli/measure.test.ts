@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { operandsOf } from '../../bench/timing/values.js'
 import { VerificationError, verifyRows } from '../../bench/verify.js'
 import { mpmm, type Semiring, type VariantName, variants } from '../../lib/index.js'
-import { withoutCuda } from '../support/machine.js'
-import { named } from '../support/skip.js'
+import { withCuda, withoutCuda } from '../support/machine.js'
+import { describeUnless, itUnless } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 import { fails, json, mpmml, succeeds } from './support.js'
 
@@ -115,7 +115,7 @@ describe('verifyRows', () => {
   })
 })
 
-describe.skipIf(noGpu === undefined)('measure of a CUDA variant without a GPU', () => {
+describeUnless(withCuda(), 'measure of a CUDA variant without a GPU', () => {
   it('reports it in one line', async () => {
     const name = 'mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4'
     expect(await fails(['measure', name])).toContain(noGpu)
@@ -127,7 +127,7 @@ const noWebGpu = await withoutWebGpu()
 describe('a WebGPU variant', () => {
   const name = 'wgsl_maxplus_i32_32x32'
 
-  it.skipIf(noWebGpu !== undefined)(named('is measured and verified', noWebGpu), async () => {
+  itUnless(noWebGpu, 'is measured and verified', async () => {
     const { status, stdout } = await mpmml(['measure', name, '--m', '33', '--repetitions', '3', '--json'])
     expect(status).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ variant: name, m: 33, verified: true })

@@ -11,7 +11,8 @@ import {
 import { describe, expect, it } from 'vitest'
 import { readNpy, writeNpy } from '../../lib/files.js'
 import { matrix } from '../../lib/index.js'
-import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { EPSILON, fails, json, readNumbers, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 

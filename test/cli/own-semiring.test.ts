@@ -2,8 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { counting, hamming } from '../../lib/semirings.js'
+import { useFolder } from '../support/folder.js'
 import { leastDifference } from '../support/user-semirings.js'
-import { fails, json, readNumbers, runMpmml, succeeds, useFolder, writeNumbers } from './support.js'
+import { fails, json, readNumbers, runMpmml, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 

@@ -2,7 +2,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { readZarr } from '../support/arrays.js'
-import { fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { fails, json, readNumbers, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 const NONE = 2 ** 31 - 1

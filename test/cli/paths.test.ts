@@ -2,7 +2,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { EPSILON, fails, json, readNumbers, runMpmml, succeeds, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { EPSILON, fails, json, readNumbers, runMpmml, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 const INFINITY = 2 ** 31 - 1

@@ -1,8 +1,10 @@
 /** mpmml bench --suite peers, without Python, with a stand-in for it, and with the libraries that are installed. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
-import { mpmml, useFolder } from './support.js'
+import { expect, it, vi } from 'vitest'
+import { useFolder } from '../support/folder.js'
+import { describeUnless } from '../support/skip.js'
+import { mpmml } from './support.js'
 
 interface Figure {
   of: string
@@ -80,7 +82,7 @@ function stateOf(pid: number): string {
 
 const linux = process.platform === 'linux'
 
-describe.skipIf(!linux)('bench --suite peers', () => {
+describeUnless(!linux && 'programs in place of python3 are scripts of Linux', 'bench --suite peers', () => {
   it('ends normally without Python, and reports it', async () => {
     const { status, figures, wrong } = await run(path('nothing'))
     expect([status, wrong]).toEqual([0, []])

@@ -6,8 +6,9 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { reflow, styled } from '../../bench/output.js'
 import { createProgram } from '../../bench/program.js'
+import { useFolder } from '../support/folder.js'
 import { leastDifference } from '../support/user-semirings.js'
-import { cli, fails, json, onTerminal, root, runMpmml, succeeds, useFolder, writeNumbers } from './support.js'
+import { cli, fails, json, onTerminal, root, runMpmml, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 

@@ -1,7 +1,8 @@
 /** mpmml plan, and the parts of tune that need no GPU. */
 import { describe, expect, it } from 'vitest'
 import { info, variants } from '../../lib/index.js'
-import { fails, json, succeeds, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { fails, json, succeeds, writeNumbers } from './support.js'
 
 const file = useFolder()
 

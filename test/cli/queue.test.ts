@@ -5,17 +5,18 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { connect as connectTo, createServer, type Server, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { connect } from '../../lib/queue/connect.js'
 import { multiplyOnQueue, queueStatus, shortestPathsOnQueue, startWorker } from '../../lib/queue.js'
 import { coded } from '../support/coded.js'
-import { freePort, RedisServer, redisProgram } from '../support/redis.js'
-import { cli, fails, json, mpmml, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { floydWarshall } from '../support/graph-oracle.js'
+import { freePort, RedisServer, withoutRedis } from '../support/redis.js'
+import { describeUnless, itUnless } from '../support/skip.js'
+import { cli, fails, json, mpmml, readNumbers, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 const password = 'open-sesame'
-const why = redisProgram ? '' : ' (skipped: neither redis-server nor valkey-server is installed)'
-
 const numbers = (count: number, seed: number) =>
   Int32Array.from({ length: count }, (_, i) => (((i + seed) * 2654435761) >>> 9) % 2001)
 
@@ -46,7 +47,7 @@ async function proxyTo(port: number): Promise<{ proxy: Server; hole: () => void 
   return { proxy, hole }
 }
 
-describe.skipIf(!redisProgram)(`a queue${why}`, () => {
+describeUnless(withoutRedis, 'a queue', () => {
   let redis: RedisServer
   let workers: ChildProcess[] = []
 
@@ -117,17 +118,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     mkdirSync(path('paths'))
     const weights = numbers(n * n, 3).map((weight, i) => (i % (n + 1) === 0 ? 0 : weight))
     writeNumbers(path('paths/a.npy'), [n, n], weights)
-    const distances = [...weights]
-    for (let k = 0; k < n; k++) {
-      for (let i = 0; i < n; i++) {
-        for (let j = 0; j < n; j++) {
-          distances[n * i + j] = Math.min(
-            distances[n * i + j]!,
-            distances[n * i + k]! + distances[n * k + j]!,
-          )
-        }
-      }
-    }
+    const distances = [...floydWarshall(weights, n)]
     worker(path('paths'))
     worker(path('paths'))
     const work = shortestPathsOnQueue(path('paths/a.npy'), path('paths/d.npy'), {
@@ -357,7 +348,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
   })
 
   const openssl = spawnSync('openssl', ['version']).status === 0
-  it.skipIf(!openssl)(`speaks TLS${openssl ? '' : ' (skipped: openssl was not found)'}`, async () => {
+  itUnless(!openssl && 'openssl was not found', 'speaks TLS', async () => {
     const [key, certificate] = [path('key.pem'), path('certificate.pem')]
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
     const certificateRequest = [

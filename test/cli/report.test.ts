@@ -7,10 +7,12 @@ import { reportJobs } from '../../bench/lab/experiments.js'
 import { reportPage } from '../../bench/report/page.js'
 import { exhibits, sweepsOf } from '../../bench/report/thesis.js'
 import { readResults, writeResults } from '../../lib/lab.js'
-import { chromium, type Page, startBrowser } from '../support/browser.js'
-import { withoutCuda } from '../support/machine.js'
+import { type Page, startBrowser, withoutChromium } from '../support/browser.js'
+import { useFolder } from '../support/folder.js'
+import { withCuda } from '../support/machine.js'
 import { madeUpWork } from '../support/made-up.js'
-import { fails, json, root, succeeds, useFolder } from './support.js'
+import { describeUnless, itUnless } from '../support/skip.js'
+import { fails, json, root, succeeds } from './support.js'
 
 /** Results of `mpmml report` on one NVIDIA H200. */
 const h200 = join(root, 'test', 'cli', 'fixtures', 'h200.json')
@@ -157,7 +159,7 @@ describe('report --from', () => {
   })
 })
 
-it.skipIf(withoutCuda() === undefined)('reports a missing GPU in one line without --from', async () => {
+itUnless(withCuda(), 'reports a missing GPU in one line without --from', async () => {
   expect(await fails(['report', '-o', path('never.html')])).toContain('needs a GPU')
 })
 
@@ -188,36 +190,34 @@ it('shows and judges other publications if their experiments were measured', asy
   }
 })
 
-describe.skipIf(!chromium)(
-  chromium ? 'in a browser' : 'in a browser (skipped: no Chromium is installed)',
-  () => {
-    let page: Page
-    beforeAll(async () => {
-      await succeeds(['report', '--from', h200, '-o', path('browser.html')])
-      const results = await readResults(h200)
-      await writeResults(path('partial.json'), { ...results, points: results.points.slice(0, 40) })
-      await succeeds(['report', '--from', path('partial.json'), '-o', path('partial.html')])
-      page = await startBrowser()
-    })
-    afterAll(() => page?.close())
+describeUnless(withoutChromium, 'in a browser', () => {
+  let page: Page
+  beforeAll(async () => {
+    await succeeds(['report', '--from', h200, '-o', path('browser.html')])
+    const results = await readResults(h200)
+    await writeResults(path('partial.json'), { ...results, points: results.points.slice(0, 40) })
+    await succeeds(['report', '--from', path('partial.json'), '-o', path('partial.html')])
+    page = await startBrowser()
+  })
+  afterAll(() => page?.close())
 
-    const views = [390, 1200].flatMap((width) =>
-      (['light', 'dark'] as const).map((scheme) => [width, scheme] as const),
-    )
+  const views = [390, 1200].flatMap((width) =>
+    (['light', 'dark'] as const).map((scheme) => [width, scheme] as const),
+  )
 
-    it.each(views)(
-      'shows every figure within %i pixels in the %s scheme, without errors and requests',
-      async (width, scheme) => {
-        for (const name of ['browser.html', 'partial.html']) {
-          const url = pathToFileURL(path(name)).href
-          await page.open(url, width, scheme)
-          expect(page.problems).toEqual([])
-          expect(page.requests).toEqual([url])
-          expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-        }
-        await page.open(pathToFileURL(path('browser.html')).href, width, scheme)
-        // Each figure is drawn once at this width, with marks in it, and has a name for screen readers.
-        const figures = await page.evaluate<{ label: string; marks: number; width: number }[]>(`
+  it.each(views)(
+    'shows every figure within %i pixels in the %s scheme, without errors and requests',
+    async (width, scheme) => {
+      for (const name of ['browser.html', 'partial.html']) {
+        const url = pathToFileURL(path(name)).href
+        await page.open(url, width, scheme)
+        expect(page.problems).toEqual([])
+        expect(page.requests).toEqual([url])
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      }
+      await page.open(pathToFileURL(path('browser.html')).href, width, scheme)
+      // Each figure is drawn once at this width, with marks in it, and has a name for screen readers.
+      const figures = await page.evaluate<{ label: string; marks: number; width: number }[]>(`
       [...document.querySelectorAll('figure')].map((figure) => {
         const [shown, ...others] = [...figure.querySelectorAll('[role=img]')].filter((e) => e.getClientRects().length > 0)
         if (others.length > 0) throw new Error('drawn twice')
@@ -227,25 +227,24 @@ describe.skipIf(!chromium)(
           width: shown.firstElementChild.getBoundingClientRect().width,
         }
       })`)
-        expect(figures).toHaveLength(19)
-        for (const figure of figures) {
-          expect(figure.label).toMatch(/\. The numbers are in the table below\.$/)
-          expect(figure.marks).toBeGreaterThan(4)
-          expect(figure.width).toBeGreaterThan(300)
-          expect(figure.width).toBeLessThanOrEqual(width)
-        }
-        // The text has enough contrast with the page in both colour schemes.
-        const [text, background] = await page.evaluate<string[]>(
-          '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
-        )
-        const light = (color: string) =>
-          color
-            .match(/\d+/g)!
-            .slice(0, 3)
-            .reduce((sum, part) => sum + Number(part), 0)
-        expect(Math.abs(light(text!) - light(background!))).toBeGreaterThan(500)
-        expect(light(background!) > 382).toBe(scheme === 'light')
-      },
-    )
-  },
-)
+      expect(figures).toHaveLength(19)
+      for (const figure of figures) {
+        expect(figure.label).toMatch(/\. The numbers are in the table below\.$/)
+        expect(figure.marks).toBeGreaterThan(4)
+        expect(figure.width).toBeGreaterThan(300)
+        expect(figure.width).toBeLessThanOrEqual(width)
+      }
+      // The text has enough contrast with the page in both colour schemes.
+      const [text, background] = await page.evaluate<string[]>(
+        '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
+      )
+      const light = (color: string) =>
+        color
+          .match(/\d+/g)!
+          .slice(0, 3)
+          .reduce((sum, part) => sum + Number(part), 0)
+      expect(Math.abs(light(text!) - light(background!))).toBeGreaterThan(500)
+      expect(light(background!) > 382).toBe(scheme === 'light')
+    },
+  )
+})

@@ -1,7 +1,8 @@
 /** mpmml rna and mpmml bpmax. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { fails, interrupted, json, succeeds, useFolder } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { fails, interrupted, json, succeeds } from './support.js'
 
 const path = useFolder()
 

@@ -6,7 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readGraph } from '../../lib/graph.js'
 import { coded } from '../support/coded.js'
-import { fails, json, runMpmml, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { fails, json, runMpmml, writeNumbers } from './support.js'
 
 const path = useFolder()
 const write = (name: string, text: string) => {

@@ -1,7 +1,8 @@
 /** mpmml schedule. Expected times are computed by hand. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { fails, json, mpmml, succeeds, useFolder } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { fails, json, mpmml, succeeds } from './support.js'
 
 const path = useFolder()
 

@@ -1,7 +1,8 @@
 /** mpmml star: A* and A+ of files. Expected numbers are published or computed by hand. */
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { EPSILON, fails, json, readNumbers, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 

@@ -1,12 +1,11 @@
 /** Runs the command line as users do, and writes and reads .npy files without the library. */
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { EventEmitter } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const cli = join(root, 'dist', 'bench', 'cli.js')
@@ -162,16 +161,6 @@ export async function fails(args: string[], status = 1, options?: RunOptions): P
   expect(outcome.stderr).not.toMatch(/\n\s+at /)
   expect(outcome.status).toBe(status)
   return outcome.stderr
-}
-
-/** Creates a folder for the tests of a file; returns the function that makes paths in it. */
-export function useFolder(): (name: string) => string {
-  let folder: string
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-cli-'))
-  })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
-  return (name) => join(folder, name)
 }
 
 const sizes = { '<i4': 4, '<i8': 8, '|u1': 1, '|b1': 1 }

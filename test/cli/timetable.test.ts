@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { fails, json, root, succeeds, useFolder } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { fails, json, root, succeeds } from './support.js'
 
 const path = useFolder()
 const rail = join(root, 'examples', 'rail.csv')

@@ -1,8 +1,9 @@
 /** Allocations beyond a container's memory are errors that don't end the process. */
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
+import { describeUnless } from '../support/skip.js'
 
 /**
  * Memory control group in which the test may create another, such as /sys/fs/cgroup/memory of version 1. Only
@@ -11,7 +12,7 @@ import { root, runProgram } from '../cli/support.js'
 const parent = process.env.MPMML_TEST_CGROUP
 const LIMIT = 160 * 2 ** 20
 
-describe.skipIf(!parent)('in 160 MiB (skipped unless MPMML_TEST_CGROUP names a control group)', () => {
+describeUnless(!parent && 'MPMML_TEST_CGROUP names no control group', 'in 160 MiB', () => {
   const group = join(parent ?? '', `mpmml-${process.pid}`)
   beforeAll(() => {
     mkdirSync(group)

@@ -3,14 +3,15 @@
  * WebAssembly.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { components, kShortestPaths, reducePaths, shortestPaths, topologicalOrder } from '../../lib/graph.js'
-import { type Device, info, MpmmlError, matrix, mpmm, mpmmSync, openDevice } from '../../lib/index.js'
+import { info, MpmmlError, matrix, mpmm, mpmmSync, openDevice } from '../../lib/index.js'
 import { type Addon, nativeCalls } from '../../lib/native-interface.js'
 import type { Request } from '../../lib/remote/messages.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
 import { semiring } from '../../lib/semirings.js'
+import { useDevice } from '../support/homes.js'
 import { board, movesOfKing } from '../support/king.js'
 import { combining } from '../support/suite-devices-combine.js'
 import { copies } from '../support/suite-devices-copies.js'
@@ -33,22 +34,18 @@ afterAll(async () => {
 })
 
 describe('a device of the worker', () => {
-  let device: Device
-  beforeAll(async () => {
-    device = await openDevice({ backend: 'cpu' })
-  })
-  afterAll(() => device.close())
-  describe('copies', () => copies(() => device))
-  describe('combine', () => combining(() => device))
+  const open = useDevice({ backend: 'cpu' })
+  describe('copies', () => copies(open))
+  describe('combine', () => combining(open))
 
   it('releases memory when matrices are disposed', async () => {
-    const before = device.memory().used
-    const matrices = await Promise.all([1, 2, 3].map((value) => device.full([100, 100], value)))
-    expect(device.memory().used).toBe(before + 3 * 40_000)
+    const before = open().memory().used
+    const matrices = await Promise.all([1, 2, 3].map((value) => open().full([100, 100], value)))
+    expect(open().memory().used).toBe(before + 3 * 40_000)
     for (const one of matrices) one.dispose()
-    const last = await device.full([1, 1], 0)
+    const last = await open().full([1, 1], 0)
     expect((await last.download()).data[0]).toBe(0)
-    expect(device.memory().used).toBeLessThan(before + 40_000)
+    expect(open().memory().used).toBeLessThan(before + 40_000)
     last.dispose()
   })
 })

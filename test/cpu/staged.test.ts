@@ -2,12 +2,13 @@
  * Calls of an addon with separate memory (native/wasm/staging.ts), with this platform's addon instead of
  * WebAssembly.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { shortestPaths } from '../../lib/graph.js'
-import { type Device, MpmmlError, matrix, mpmm, mpmmGrouped, mpmmSync, openDevice } from '../../lib/index.js'
+import { MpmmlError, matrix, mpmm, mpmmGrouped, mpmmSync } from '../../lib/index.js'
 import { type Addon, nativeCalls } from '../../lib/native-interface.js'
 import type { Exports } from '../../lib/remote/written.js'
 import { staged } from '../../native/wasm/staging.js'
+import { useDevice } from '../support/homes.js'
 import { board, movesOfKing } from '../support/king.js'
 import { copies } from '../support/suite-devices-copies.js'
 import { structureSuite } from '../support/suite-structure.js'
@@ -30,12 +31,8 @@ afterEach(() => expect([...module.memory.used.values()]).toEqual([]))
 
 describe('structures', () => structureSuite('cpu'))
 describe('copies', () => {
-  let device: Device
-  beforeAll(async () => {
-    device = await openDevice({ backend: 'cpu' })
-  })
-  afterAll(() => device.close())
-  copies(() => device)
+  const open = useDevice({ backend: 'cpu' })
+  copies(open)
 })
 
 describe('a call', () => {

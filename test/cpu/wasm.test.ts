@@ -3,14 +3,13 @@
  * of `npm run build:wasm` and `build:ts`.
  */
 import { existsSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { inDist, readOutput, withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
 
 const wasm = new URL('../../build/Release/wasm/addon.cjs', import.meta.url)
-const missing = [
-  ...(withoutBuild ? [withoutBuild] : []),
-  ...(existsSync(wasm) ? [] : ['run npm run build:wasm, which needs Emscripten']),
-]
+const missing =
+  withoutBuild ?? (existsSync(wasm) ? undefined : 'run npm run build:wasm, which needs Emscripten')
 
 /** Returns the output of a program with an addon. */
 function printed(addon: string, body: string, environment: Record<string, string> = {}): string {
@@ -60,12 +59,7 @@ const PRODUCTS = `
     }
   }`
 
-const name =
-  missing.length === 0
-    ? 'the addon as WebAssembly'
-    : `the addon as WebAssembly (skipped: ${missing.join('; ')})`
-
-describe.skipIf(missing.length > 0)(name, () => {
+describeUnless(missing, 'the addon as WebAssembly', () => {
   it('has the bits of this platform’s addon, with one thread and with three', () => {
     const expected = printed('cpu', PRODUCTS)
     expect(expected.split('\n').length).toBeGreaterThan(150)

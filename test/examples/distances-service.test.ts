@@ -7,7 +7,6 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import {
   chmodSync,
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -19,27 +18,28 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { root } from '../cli/support.js'
+import { withoutBuild } from '../support/child.js'
+import { useFolder } from '../support/folder.js'
 import { Random } from '../support/generators.js'
 import { bestFrom, pathAlgebras } from '../support/paths-oracle.js'
+import { describeUnless } from '../support/skip.js'
 
-const built = existsSync(join(root, 'dist', 'lib', 'index.js'))
 const example = join(root, 'examples', 'distances-service')
 const NOBODY = 65534
 
-let folder: string
+const inFolder = useFolder()
 const children: ChildProcess[] = []
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-distances-'))
   for (const name of ['server.ts', 'tsconfig.json', 'package.json', 'stops.csv'])
-    cpSync(join(example, name), join(folder, name))
-  mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(root, join(folder, 'node_modules', 'mpmml'))
+    cpSync(join(example, name), inFolder(name))
+  mkdirSync(inFolder('node_modules'))
+  symlinkSync(root, inFolder('node_modules', 'mpmml'))
   for (const name of ['fastify', '@types'])
-    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+    symlinkSync(join(root, 'node_modules', name), inFolder('node_modules', name))
   execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc')], {
-    cwd: folder,
+    cwd: inFolder(),
     stdio: 'pipe',
   })
   const random = new Random(7)
@@ -47,13 +47,12 @@ beforeAll(() => {
     const [from, to] = [random.integer(0, 8000), random.integer(0, 8000)]
     return `s${from},s${to},${random.integer(1, 900)}`
   })
-  writeFileSync(join(folder, 'large.csv'), `from,to,seconds\n${lines.join('\n')}\n`)
-  chmodSync(folder, 0o555)
+  writeFileSync(inFolder('large.csv'), `from,to,seconds\n${lines.join('\n')}\n`)
+  chmodSync(inFolder(), 0o555)
 }, 300_000)
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL')
-  chmodSync(folder, 0o755)
-  rmSync(folder, { recursive: true })
+  chmodSync(inFolder(), 0o755)
 })
 
 /**
@@ -76,7 +75,7 @@ interface Service {
 
 async function start(env: Record<string, string> = {}): Promise<Service> {
   const child = spawn(process.execPath, ['dist/server.js'], {
-    cwd: folder,
+    cwd: inFolder(),
     // The service inherits no variable, not even HOME and PATH.
     env: { PORT: '0', LOG_LEVEL: 'fatal', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -112,7 +111,7 @@ const healthy = async (service: Service, expected: object) => {
   }
 }
 
-describe.skipIf(!built)('the distances service', () => {
+describeUnless(withoutBuild, 'the distances service', () => {
   it('returns tables by names that equal those of the oracle', async () => {
     const service = await start()
     const lines = readFileSync(join(example, 'stops.csv'), 'utf8').trim().split('\n').slice(1)
@@ -209,32 +208,36 @@ describe.skipIf(!built)('the distances service', () => {
 const hasDocker = spawnSync('docker', ['info'], { timeout: 10_000 }).status === 0
 if (!hasDocker) console.warn('the image of examples/distances-service is not built: Docker does not run here')
 
-describe.skipIf(!built || !hasDocker)('the image of the distances service', () => {
-  it('answers with a read-only root file system', async () => {
-    const context = mkdtempSync(join(tmpdir(), 'mpmml-image-'))
-    cpSync(example, context, { recursive: true })
-    const vendor = join(context, 'vendor', 'mpmml')
-    for (const part of ['dist', 'build/Release', 'package.json'])
-      cpSync(join(root, part), join(vendor, part), { recursive: true })
-    const { dependencies, ...described } = JSON.parse(readFileSync(join(context, 'package.json'), 'utf8'))
-    const own = { ...described, dependencies: { ...dependencies, mpmml: 'file:vendor/mpmml' } }
-    writeFileSync(join(context, 'package.json'), JSON.stringify(own))
-    const docker = (...args: string[]) => execFileSync('docker', args, { encoding: 'utf8' }).trim()
-    const image = docker('build', '-q', context)
-    const id = docker('run', '-d', '--read-only', '--cap-drop', 'ALL', '-p', '127.0.0.1::3000', image)
-    try {
-      const url = `http://${docker('port', id, '3000')}`
-      for (let isUp = false; !isUp; await sleep(50))
-        isUp = await fetch(`${url}/health`).then(
-          ({ ok }) => ok,
-          () => false,
-        )
-      const { body } = await post({ url } as Service, { sources: ['Depot'], targets: ['Station'] })
-      expect(body).toEqual({ distances: [[390]] })
-    } finally {
-      docker('rm', '-f', id)
-      docker('rmi', '-f', image)
-      rmSync(context, { recursive: true })
-    }
-  }, 600_000)
-})
+describeUnless(
+  withoutBuild ?? (!hasDocker && 'there is no Docker'),
+  'the image of the distances service',
+  () => {
+    it('answers with a read-only root file system', async () => {
+      const context = mkdtempSync(join(tmpdir(), 'mpmml-image-'))
+      cpSync(example, context, { recursive: true })
+      const vendor = join(context, 'vendor', 'mpmml')
+      for (const part of ['dist', 'build/Release', 'package.json'])
+        cpSync(join(root, part), join(vendor, part), { recursive: true })
+      const { dependencies, ...described } = JSON.parse(readFileSync(join(context, 'package.json'), 'utf8'))
+      const own = { ...described, dependencies: { ...dependencies, mpmml: 'file:vendor/mpmml' } }
+      writeFileSync(join(context, 'package.json'), JSON.stringify(own))
+      const docker = (...args: string[]) => execFileSync('docker', args, { encoding: 'utf8' }).trim()
+      const image = docker('build', '-q', context)
+      const id = docker('run', '-d', '--read-only', '--cap-drop', 'ALL', '-p', '127.0.0.1::3000', image)
+      try {
+        const url = `http://${docker('port', id, '3000')}`
+        for (let isUp = false; !isUp; await sleep(50))
+          isUp = await fetch(`${url}/health`).then(
+            ({ ok }) => ok,
+            () => false,
+          )
+        const { body } = await post({ url } as Service, { sources: ['Depot'], targets: ['Station'] })
+        expect(body).toEqual({ distances: [[390]] })
+      } finally {
+        docker('rm', '-f', id)
+        docker('rmi', '-f', image)
+        rmSync(context, { recursive: true })
+      }
+    }, 600_000)
+  },
+)

@@ -1,10 +1,12 @@
 /** The example of kissing loops, run by the command in its first comment. */
-import { describe, expect, it } from 'vitest'
-import { built, headOf, lines, named, run } from './support.js'
+import { expect, it } from 'vitest'
+import { withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
+import { headOf, lines, run } from './support.js'
 
 const example = 'kissing-loops.mjs'
 
-describe.skipIf(!built)(named('kissing loops'), () => {
+describeUnless(withoutBuild, 'kissing loops', () => {
   it('finds the loops of TAR and gag', async () => {
     expect(await lines(example)).toEqual([
       'TAR & gag',

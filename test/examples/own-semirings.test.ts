@@ -1,8 +1,10 @@
 /** The examples of custom semirings, compared with the results of plain programs. */
-import { describe, expect, it } from 'vitest'
-import { built, lines, named } from './support.js'
+import { expect, it } from 'vitest'
+import { withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
+import { lines } from './support.js'
 
-describe.skipIf(!built)(named('longest chains'), () => {
+describeUnless(withoutBuild, 'longest chains', () => {
   it('are counted', async () => {
     const days: Record<string, [number, ...string[]]> = {
       start: [0],
@@ -36,7 +38,7 @@ describe.skipIf(!built)(named('longest chains'), () => {
   })
 })
 
-describe.skipIf(!built)(named('best alignments'), () => {
+describeUnless(withoutBuild, 'best alignments', () => {
   /** Returns the columns of all alignments with their scores. */
   function all(first: string, second: string): Map<string, number> {
     const found = new Map<string, number>()
@@ -70,7 +72,7 @@ describe.skipIf(!built)(named('best alignments'), () => {
   })
 })
 
-describe.skipIf(!built)(named('distances of tables'), () => {
+describeUnless(withoutBuild, 'distances of tables', () => {
   it('are those between rows', async () => {
     const printed = await lines('table-distances.mjs')
     const [first] = printed.slice(1)

@@ -2,13 +2,13 @@
  * The example of longest chains, run by the command in its first comment. Uses the output of `npm run
  * build:ts`.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
+import { withoutBuild } from '../support/child.js'
 import { describeUnless } from '../support/skip.js'
 
-const built = existsSync(join(root, 'dist', 'lib', 'index.js'))
 const program = join(root, 'examples', 'precedence-graph.mjs')
 
 async function lines(args: string[]): Promise<string[]> {
@@ -31,7 +31,7 @@ function earliest(count: number, edges: [from: number, to: number, value: number
   return starts
 }
 
-describeUnless(!built && 'dist/ is not built', 'longest chains', () => {
+describeUnless(withoutBuild, 'longest chains', () => {
   it.each(['auto', 'cpu'])("equal those of the textbook's project: --backend %s", async (backend) => {
     // Copied by hand from Sedgewick and Wayne, Algorithms, 4th edition, section 4.4.
     const durations = [41, 51, 50, 36, 38, 45, 21, 32, 32, 29]

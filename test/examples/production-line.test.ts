@@ -1,6 +1,8 @@
 /** The example of a production line, run by the command in its first comment. */
-import { describe, expect, it } from 'vitest'
-import { built, drawn, headOf, lines, named, run, strongLines } from './support.js'
+import { expect, it } from 'vitest'
+import { withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
+import { drawn, headOf, lines, run, strongLines } from './support.js'
 
 const example = 'production-line.mjs'
 const names = ['saw', 'drill', 'paint', 'assemble', 'pack'] as const
@@ -37,7 +39,7 @@ function simulate(pallets: number, parts: number): Record<Machine, number>[] {
   return starts
 }
 
-describe.skipIf(!built)(named('the production line'), () => {
+describeUnless(withoutBuild, 'the production line', () => {
   it.each([1, 2, 3, 5])('has the throughput of %i pallets', async (pallets) => {
     const all = await lines(example, ['--pallets', String(pallets)])
     const starts = simulate(pallets, 200)

@@ -6,12 +6,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DOMParser } from 'linkedom'
-import { describe, expect, it } from 'vitest'
-import { built, headOf, lines, named } from './support.js'
+import { expect, it } from 'vitest'
+import { withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
+import { headOf, lines } from './support.js'
 
 const example = 'project.mjs'
 
-describe.skipIf(!built)(named('the project'), () => {
+describeUnless(withoutBuild, 'the project', () => {
   it('prints dates and slack of each job, and the critical path', async () => {
     const all = await lines(example)
     // Plans take 10 working days from Monday, 2 March. A lag has 5 days. Good Friday and Easter Monday are

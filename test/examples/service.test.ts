@@ -3,17 +3,18 @@
  * run build:ts`.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, expect, it } from 'vitest'
-import { readNumbers, root, runProgram, useFolder, writeNumbers } from '../cli/support.js'
+import { readNumbers, root, runProgram, writeNumbers } from '../cli/support.js'
+import { withoutBuild } from '../support/child.js'
+import { useFolder } from '../support/folder.js'
 import { Random } from '../support/generators.js'
 import { oracle, type SemiringName, type Strided } from '../support/oracle.js'
 import { describeUnless } from '../support/skip.js'
 
-const built = existsSync(join(root, 'dist', 'lib', 'index.js'))
 const inFolder = useFolder()
 
 const server = join(root, 'examples', 'service', 'server.mjs')
@@ -184,7 +185,7 @@ function slowForm(size = slowSize): FormData {
   return form({ a: operand, b: operand, overflow: 'saturate' })
 }
 
-describeUnless(!built && 'dist/ is not built', 'the service', () => {
+describeUnless(withoutBuild, 'the service', () => {
   it.each(zeros)('multiplies .npy files of a form, and returns a .npy file: %s', async (semiring, zero) => {
     const service = await start()
     const [a, b] = [random(31, 17, 1, zero), random(17, 23, 2, zero)]

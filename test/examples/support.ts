@@ -1,15 +1,10 @@
 /** Runs examples, and parses the pictures that they draw. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DOMParser } from 'linkedom'
 import { expect } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
-
-/** Whether the output of `npm run build:ts`, which examples use, exists. */
-export const built = existsSync(join(root, 'dist', 'lib', 'index.js'))
-
-export const named = (what: string) => (built ? what : `${what} (skipped: dist/ is not built)`)
 
 export const run = (example: string, args: string[]) =>
   runProgram(process.execPath, [join(root, 'examples', example), ...args])

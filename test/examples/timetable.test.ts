@@ -1,6 +1,8 @@
 /** The example of a timetable, run by the command in its first comment. */
-import { describe, expect, it } from 'vitest'
-import { built, drawn, headOf, lines, named, strongLines } from './support.js'
+import { expect, it } from 'vitest'
+import { withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
+import { drawn, headOf, lines, strongLines } from './support.js'
 
 const example = 'timetable.mjs'
 
@@ -49,7 +51,7 @@ function greatestMean(): { mean: number; circuit: string[] } {
 const minutesOf = (text: string) =>
   text.split(':').reduce((total, part, at) => total + Number(part) * [60, 1, 1 / 60][at]!, 0)
 
-describe.skipIf(!built)(named('the timetable'), () => {
+describeUnless(withoutBuild, 'the timetable', () => {
   it('prints the cycle time and the critical circuit', async () => {
     const [first, second] = await lines(example)
     const { mean, circuit } = greatestMean()

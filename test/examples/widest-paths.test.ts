@@ -1,6 +1,8 @@
 /** The example of widest paths, run by the command in its first comment. */
-import { describe, expect, it } from 'vitest'
-import { built, drawn, headOf, lines, named, run, strongLines } from './support.js'
+import { expect, it } from 'vitest'
+import { withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
+import { drawn, headOf, lines, run, strongLines } from './support.js'
 
 const example = 'widest-paths.mjs'
 const links: [string, string, number][] = [
@@ -38,7 +40,7 @@ function widest(from: string, to: string): number {
   })!
 }
 
-describe.skipIf(!built)(named('widest paths'), () => {
+describeUnless(withoutBuild, 'widest paths', () => {
   it('have the greatest width between all places', async () => {
     const [head, ...rows] = await lines(example)
     expect(head).toBe('from   to     Gbit/s  path')

@@ -7,6 +7,7 @@ import { star } from '../../lib/algebra.js'
 import { shortestPaths, verifyPaths } from '../../lib/graph.js'
 import { type Device, type Matrix, matrix, openDevice } from '../../lib/index.js'
 import { Random } from '../support/generators.js'
+import { shortestDistances } from '../support/graph-oracle.js'
 import { withoutCuda } from '../support/machine.js'
 import { zeroValue } from '../support/oracle.js'
 import { describeUnless } from '../support/skip.js'
@@ -50,22 +51,6 @@ const graphs: [string, number, Weigh][] = [
   ],
 ]
 
-function closedSlowly(nodes: number, weights: Int32Array): Int32Array {
-  const d = weights.slice()
-  for (let i = 0; i < nodes; i++) d[i * nodes + i] = Math.min(d[i * nodes + i]!, 0)
-  for (let k = 0; k < nodes; k++) {
-    for (let i = 0; i < nodes; i++) {
-      const first = d[i * nodes + k]!
-      if (first === NONE) continue
-      for (let j = 0; j < nodes; j++) {
-        const second = d[k * nodes + j]!
-        if (second !== NONE && first + second < d[i * nodes + j]!) d[i * nodes + j] = first + second
-      }
-    }
-  }
-  return d
-}
-
 /** Distances from one node by Dijkstra's algorithm on the whole matrix. No weight is negative. */
 function distancesFrom(source: number, nodes: number, weights: Int32Array): Int32Array {
   const d = new Int32Array(nodes).fill(NONE)
@@ -98,7 +83,7 @@ describeUnless(withoutCuda(), 'cuda', () => {
     const weights = Int32Array.from({ length: nodes * nodes }, (_, at) =>
       weight(Math.floor(at / nodes), at % nodes),
     )
-    const distances = closedSlowly(nodes, weights)
+    const distances = shortestDistances(weights, nodes)
 
     it('has the right distances of a resident matrix', async () => {
       using graph = await (await device()).upload(matrix(nodes, nodes, weights))
@@ -158,7 +143,7 @@ describeUnless(withoutCuda(), 'cuda', () => {
     })
     for (const [item, weights] of each.entries()) {
       expect(c.data.subarray(item * nodes * nodes, (item + 1) * nodes * nodes)).toEqual(
-        closedSlowly(nodes, weights),
+        shortestDistances(weights, nodes),
       )
     }
   })
@@ -174,6 +159,6 @@ describeUnless(withoutCuda(), 'cuda', () => {
     })
     for (let i = 0; i < nodes; i++) weights[i * nodes + i] = 0
     const { distances } = await shortestPaths(matrix(nodes, nodes, weights), { backend: 'cuda' })
-    expect(distances.data).toEqual(closedSlowly(nodes, weights))
+    expect(distances.data).toEqual(shortestDistances(weights, nodes))
   })
 })

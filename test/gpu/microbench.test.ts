@@ -1,11 +1,11 @@
 /** The microbenchmarks execute the operations that they count, by their machine code. */
 import { spawnSync } from 'node:child_process'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { variants } from '../../lib/index.js'
 import { calculateOccupancy, occupancy } from '../../lib/lab.js'
 import { addon, addonOrigin, type LabMicrobenchRequest } from '../../lib/native.js'
-import { withoutCuda, withoutLaboratory } from '../support/machine.js'
-import { describeUnless } from '../support/skip.js'
+import { withCuda, withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { describeUnless, named } from '../support/skip.js'
 
 const reason = withoutCuda() ?? withoutLaboratory()
 
@@ -104,8 +104,8 @@ describeUnless(reason, 'microbenchmarks', () => {
     const args = ['-sass', '-arch', architecture, '-fun', names.join(','), file]
     return spawnSync('cuobjdump', args, { encoding: 'utf8', maxBuffer: 1 << 28 })
   }
-  const disassembler = spawnSync('cuobjdump', ['--version']).status === 0
-  it.skipIf(!disassembler).for(
+  const noDisassembler = spawnSync('cuobjdump', ['--version']).status !== 0 && 'there is no cuobjdump'
+  it.skipIf(noDisassembler).for(
     addon
       .labMicrobenches()
       .filter(({ name }) => name in steps)
@@ -113,7 +113,7 @@ describeUnless(reason, 'microbenchmarks', () => {
         instances.filter(({ max }) => max === 'intrinsic').map(({ x, y }) => ({ name, x, y })),
       ),
   )(
-    `$name $x × $y executes the instructions it reports${disassembler ? '' : ' (skipped: no cuobjdump on the PATH)'}`,
+    named('$name $x × $y executes the instructions it reports', noDisassembler),
     async ({ name, x, y }, { skip }) => {
       const { instructionsPerIteration: reported } = await addon.labMicrobench({ name, x, y, n: 100 })
       if (!functionsOf(dump('reg-reg', 8, 8).stdout)[0]) return skip('the build has only PTX for this GPU')
@@ -175,7 +175,7 @@ describeUnless(reason, 'microbenchmarks', () => {
   })
 })
 
-describe.skipIf(withoutCuda() === undefined)('the laboratory without a GPU', () => {
+describeUnless(withCuda(), 'the laboratory without a GPU', () => {
   it('reports why it measures nothing', async () => {
     const refused = { code: 'ERR_MPMML_NO_CUDA', message: expect.stringContaining(reason ?? '') }
     await expect(addon.labMicrobench({ name: 'reg-reg' })).rejects.toMatchObject(refused)

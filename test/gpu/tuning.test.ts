@@ -1,22 +1,21 @@
 /**
  * Measured choices of the planner. Each test has a separate cache folder, and therefore a separate process.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { info, variants } from '../../lib/index.js'
 import type { TuningFile } from '../../lib/tuning.js'
 import { fails, json, mpmml } from '../cli/support.js'
-import { withoutCuda } from '../support/machine.js'
+import { useFolder } from '../support/folder.js'
+import { withCuda, withoutCuda } from '../support/machine.js'
 import { describeUnless } from '../support/skip.js'
 
 const reason = withoutCuda()
-const caches = mkdtempSync(join(tmpdir(), 'mpmml-caches-'))
-afterAll(() => rmSync(caches, { recursive: true }))
+const inFolder = useFolder()
 
 const cacheOf = (name: string) => {
-  const env = { XDG_CACHE_HOME: join(caches, name) }
+  const env = { XDG_CACHE_HOME: inFolder(name) }
   return { env, file: join(env.XDG_CACHE_HOME, 'mpmml', 'tuning.json') }
 }
 
@@ -100,7 +99,7 @@ describeUnless(reason, 'tuning', () => {
   })
 })
 
-describe.skipIf(reason === undefined)('tuning without a GPU', () => {
+describeUnless(withCuda(), 'tuning without a GPU', () => {
   it('reports why there is nothing to tune', async () => {
     expect(await fails(['tune'])).toContain('this needs a GPU, and none can be used')
   })

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import {
   chmodSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -12,16 +11,16 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { matrix, mpmm, openDevice, plan } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { semiring } from '../../lib/semirings.js'
 import { expectError } from '../support/expect.js'
-import { withoutCuda } from '../support/machine.js'
+import { useFolder } from '../support/folder.js'
+import { asRoot, withoutCuda } from '../support/machine.js'
 import { PATIENCE } from '../support/patience.js'
-import { describeUnless } from '../support/skip.js'
+import { describeUnless, itUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const semirings = new URL('../../dist/lib/semirings.js', import.meta.url)
@@ -96,13 +95,9 @@ function expectedSum(): number {
 }
 
 describeUnless(withoutCuda(), 'cuda', () => {
-  let folder = ''
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-kernels-'))
-  })
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  const inFolder = useFolder(afterEach)
 
-  const cacheFolder = () => join(folder, 'cubins')
+  const cacheFolder = () => inFolder('cubins')
   const files = () => readdirSync(cacheFolder()).map((name) => join(cacheFolder(), name))
   const sum = expectedSum()
 
@@ -110,92 +105,89 @@ describeUnless(withoutCuda(), 'cuda', () => {
   const read = expect.stringContaining('read from the cache')
 
   it('are read by the next process', async () => {
-    expect(await run(folder)).toEqual({ explanation: compiled, sum })
+    expect(await run(inFolder())).toEqual({ explanation: compiled, sum })
     expect(statSync(cacheFolder()).mode & 0o777).toBe(0o700)
     expect(files()).toEqual([expect.stringMatching(/\.cubin$/)])
-    expect(await run(folder)).toEqual({ explanation: read, sum })
+    expect(await run(inFolder())).toEqual({ explanation: read, sum })
   })
 
   it('are compiled again if a file is damaged', async () => {
-    await run(folder)
+    await run(inFolder())
     const [file] = files() as [string]
     const whole = readFileSync(file)
     const changed = Buffer.from(whole)
     changed[changed.length >> 1]! ^= 1
     for (const damaged of [changed, whole.subarray(0, -1), whole.subarray(0, 20), Buffer.alloc(0)]) {
       writeFileSync(file, damaged)
-      expect(await run(folder)).toEqual({ explanation: compiled, sum })
+      expect(await run(inFolder())).toEqual({ explanation: compiled, sum })
       expect(readFileSync(file).length).toBe(whole.length)
     }
     truncateSync(file, 0)
-    expect((await run(folder)).sum).toBe(sum)
+    expect((await run(inFolder())).sum).toBe(sum)
   })
 
   it('may be compiled by several processes at once', async () => {
-    const all = await Promise.all(Array.from({ length: 4 }, () => run(folder)))
+    const all = await Promise.all(Array.from({ length: 4 }, () => run(inFolder())))
     expect(all.map((said) => said.sum)).toEqual(all.map(() => sum))
     expect(files()).toEqual([expect.stringMatching(/\.cubin$/)])
   })
 
   it('are cached nowhere without a folder, or without space', async () => {
-    const file = join(folder, 'file')
+    const file = inFolder('file')
     writeFileSync(file, '')
     for (const [place, bytes] of [
       ['', mebibyte],
       [file, mebibyte],
       [join(file, 'in it'), mebibyte],
       ['/proc/nothing', mebibyte],
-      [folder, 0],
-      [folder, 100],
+      [inFolder(), 0],
+      [inFolder(), 100],
     ] as const) {
       expect(await run(place, bytes)).toEqual({ explanation: compiled, sum })
     }
-    expect(readdirSync(folder).flatMap((name) => (name === 'cubins' ? files() : []))).toEqual([])
+    expect(readdirSync(inFolder()).flatMap((name) => (name === 'cubins' ? files() : []))).toEqual([])
   })
 
   it('are cached nowhere on a full disk: no partial file stays', async () => {
     // The limit is in blocks of 512 or 1024 bytes, depending on the shell; the file is larger.
-    expect(await run(folder, mebibyte, 'ulimit -f 2')).toEqual({ explanation: compiled, sum })
+    expect(await run(inFolder(), mebibyte, 'ulimit -f 2')).toEqual({ explanation: compiled, sum })
     expect(files()).toEqual([])
-    await run(folder)
+    await run(inFolder())
     const [file] = files() as [string]
     const whole = readFileSync(file)
     writeFileSync(file, whole.subarray(0, whole.length >> 1))
-    expect(await run(folder, mebibyte, 'ulimit -f 2')).toEqual({ explanation: compiled, sum })
+    expect(await run(inFolder(), mebibyte, 'ulimit -f 2')).toEqual({ explanation: compiled, sum })
     expect(files()).toEqual([file])
-    expect(await run(folder)).toEqual({ explanation: compiled, sum })
-    expect(await run(folder)).toEqual({ explanation: read, sum })
+    expect(await run(inFolder())).toEqual({ explanation: compiled, sum })
+    expect(await run(inFolder())).toEqual({ explanation: read, sum })
   })
 
   it('are cached nowhere if a file or a link has the name of the folder', async () => {
     writeFileSync(cacheFolder(), 'not a folder')
-    expect(await run(folder)).toEqual({ explanation: compiled, sum })
+    expect(await run(inFolder())).toEqual({ explanation: compiled, sum })
     expect(readFileSync(cacheFolder(), 'utf8')).toBe('not a folder')
     rmSync(cacheFolder())
-    const other = join(folder, 'other')
+    const other = inFolder('other')
     mkdirSync(other)
     symlinkSync(other, cacheFolder())
-    expect(await run(folder)).toEqual({ explanation: compiled, sum })
+    expect(await run(inFolder())).toEqual({ explanation: compiled, sum })
     expect(readdirSync(other)).toEqual([])
   })
 
   // Root can write into any folder.
-  it.skipIf(process.getuid?.() === 0)(
-    'are read from a folder that is read-only, and cached nowhere else',
-    async () => {
-      mkdirSync(cacheFolder(), { mode: 0o500 })
-      expect(await run(folder)).toEqual({ explanation: compiled, sum })
-      expect(files()).toEqual([])
-      chmodSync(cacheFolder(), 0o700)
-      await run(folder)
-      chmodSync(cacheFolder(), 0o500)
-      expect(await run(folder)).toEqual({ explanation: read, sum })
-      chmodSync(cacheFolder(), 0o700)
-    },
-  )
+  itUnless(asRoot, 'are read from a folder that is read-only, and cached nowhere else', async () => {
+    mkdirSync(cacheFolder(), { mode: 0o500 })
+    expect(await run(inFolder())).toEqual({ explanation: compiled, sum })
+    expect(files()).toEqual([])
+    chmodSync(cacheFolder(), 0o700)
+    await run(inFolder())
+    chmodSync(cacheFolder(), 0o500)
+    expect(await run(inFolder())).toEqual({ explanation: read, sum })
+    chmodSync(cacheFolder(), 0o700)
+  })
 
   it('are compiled again if the driver rejects an undamaged file, or if it has another kernel', async () => {
-    await run(folder)
+    await run(inFolder())
     const [file] = files() as [string]
     const whole = readFileSync(file)
     const end = whole.indexOf('\n')
@@ -216,8 +208,8 @@ describeUnless(withoutCuda(), 'cuda', () => {
       withCode(Buffer.concat([key, Buffer.from('x')]), code),
     ]) {
       writeFileSync(file, wrong)
-      expect(await run(folder)).toEqual({ explanation: compiled, sum })
-      expect(await run(folder)).toEqual({ explanation: read, sum })
+      expect(await run(inFolder())).toEqual({ explanation: compiled, sum })
+      expect(await run(inFolder())).toEqual({ explanation: read, sum })
     }
   })
 
@@ -267,14 +259,14 @@ describeUnless(withoutCuda(), 'cuda', () => {
   })
 
   it('are removed in favour of others, the oldest first', async () => {
-    await run(folder)
+    await run(inFolder())
     const [file] = files() as [string]
     const { size } = statSync(file)
     const other = join(cacheFolder(), `${'0'.repeat(32)}.cubin`)
     mkdirSync(join(cacheFolder(), 'not a file.cubin'))
     writeFileSync(other, Buffer.alloc(size))
     rmSync(file)
-    await run(folder, size + 10)
+    await run(inFolder(), size + 10)
     expect(files().sort()).toEqual([file, join(cacheFolder(), 'not a file.cubin')].sort())
   })
 })

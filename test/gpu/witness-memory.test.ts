@@ -1,8 +1,7 @@
 /** Products of arrays with witnesses, and groups of arrays, on a GPU with a small memory limit. */
 import { afterEach, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
-import { addon } from '../../lib/native.js'
-import { caught, expectElements, expectError } from '../support/expect.js'
+import { caught, errorWithoutMemory, expectElements, expectError } from '../support/expect.js'
 import { randomMatrix } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { type Dense, oracle } from '../support/oracle.js'
@@ -74,13 +73,8 @@ describeUnless(reason, 'little memory', () => {
     let refused = 0
     for (let nth = 1; nth <= 40; nth++) {
       const out = matrix(n, n, new Int32Array(n * n).fill(7))
-      addon.failAllocation(nth)
       const options = { backend: 'cuda', witness: true, structure: { c: 'lower' }, out } as const
-      const error = await mpmm(a, b, options).then(
-        () => null,
-        (reason: unknown) => reason,
-      )
-      addon.failAllocation(0)
+      const error = await errorWithoutMemory(() => mpmm(a, b, options), nth, 1)
       if (!error) continue
       refused++
       expectError(error, 'OUT_OF_MEMORY')

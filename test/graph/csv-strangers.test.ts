@@ -6,8 +6,8 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { inspectCsv, namedNodeInCsv } from '../../lib/command-line.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
-import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 
 const path = useFolder()
 

@@ -1,12 +1,11 @@
 /** DIMACS, Matrix Market and CSV: accepted texts, and rejected texts with the number of the line. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { GraphTextOptions } from '../../lib/graph/formats.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 
 type Content = string | Uint8Array
 const dimacs = (content: Content) => parseGraph(content, { format: 'dimacs' })
@@ -322,11 +321,10 @@ describe('integers beyond 2^53', () => {
 })
 
 describe('files', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mpmml-graph-'))
-  afterAll(() => rmSync(folder, { recursive: true }))
+  const inFolder = useFolder()
   const write = (name: string, text: string) => {
-    writeFileSync(join(folder, name), text)
-    return join(folder, name)
+    writeFileSync(inFolder(name), text)
+    return inFolder(name)
   }
 
   it('are selected by the extension, or by the option', async () => {
@@ -349,7 +347,7 @@ describe('files', () => {
   })
 
   it('may be compressed by gzip', async () => {
-    const path = join(folder, 'c.gr.gz')
+    const path = inFolder('c.gr.gz')
     writeFileSync(path, gzipSync('p sp 2 1\na 1 2 3\n'))
     expect(lists(await readGraph(path)).edges).toEqual([[0, 1, 3]])
   })
@@ -367,8 +365,8 @@ describe('files', () => {
   it('cause errors that name the file and the line', async () => {
     const path = write('bad.gr', 'p sp 2 1\na 1 9 3\n')
     await expect(readGraph(path)).rejects.toEqual(refusal(`${path}, line 2: `))
-    await expect(readGraph(join(folder, 'none.gr'))).rejects.toEqual(refusal('ENOENT'))
-    await expect(readGraph(folder, { format: 'csv' })).rejects.toEqual(refusal('a folder'))
+    await expect(readGraph(inFolder('none.gr'))).rejects.toEqual(refusal('ENOENT'))
+    await expect(readGraph(inFolder(), { format: 'csv' })).rejects.toEqual(refusal('a folder'))
   })
 
   it('are read in slices, so that the event loop turns and a signal takes effect', async () => {

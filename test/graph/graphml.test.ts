@@ -1,15 +1,14 @@
 /** GraphML of programs and people: names, directions, weights, and rejected documents. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import * as saxes from 'saxes'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { StrictDecoder } from '../../lib/files/encoding.js'
 import { GraphmlParser } from '../../lib/graph/graphml.js'
 import { type NamedGraph, parseGraph, readGraph, shortestPaths } from '../../lib/graph.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { Random } from '../support/generators.js'
 
 const NODES = '<node id="a"/><node id="b"/><node id="c"/>'
@@ -466,13 +465,9 @@ describe('GraphML that is rejected', () => {
 })
 
 describe('GraphML in files', () => {
-  let folder: string
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-graphml-'))
-  })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const inFolder = useFolder()
   const file = (name: string, content: string | Uint8Array) => {
-    const path = join(folder, name)
+    const path = inFolder(name)
     writeFileSync(path, content)
     return path
   }

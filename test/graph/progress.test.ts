@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { mostReliablePaths, type PathOptions, shortestPaths } from '../../lib/graph.js'
 import { forwardOnly } from '../../lib/product/progress.js'
 import { coded } from '../support/coded.js'
+import { errorOf } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { inTime } from '../support/in-time.js'
 
@@ -74,10 +75,7 @@ describe.each(works)('progress of %s', (_, search, work) => {
           if (done > 0 && done < 1) controller.abort(reason)
         },
       })
-      const error = await running.then(
-        () => undefined,
-        (error: unknown) => error,
-      )
+      const error = await errorOf(running)
       // On a busy machine the listener may be called again before the work has stopped.
       expect(shares).toEqual([...shares].sort((x, y) => x - y))
       if (error === undefined) return false
@@ -97,10 +95,7 @@ describe.each(works)('progress of %s', (_, search, work) => {
           throw thrown
         },
       })
-      const error = await running.then(
-        () => undefined,
-        (error: unknown) => error,
-      )
+      const error = await errorOf(running)
       if (calls === 0) return false
       expect(error).toBe(thrown)
       expect(calls).toBe(1)

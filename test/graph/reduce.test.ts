@@ -11,28 +11,38 @@ import { bestFrom, pathAlgebras } from '../support/paths-oracle.js'
 
 const semirings = ['min-plus', 'max-plus', 'max-min', 'max-times'] as const
 
+/** Draws a graph of small weights over a semiring, with sources and targets in some rounds. */
+function drawQuery(
+  random: Random,
+  semiring: (typeof semirings)[number],
+  round: number,
+  weights: [number, number],
+) {
+  const nodes = random.integer(1, 40)
+  const weight = () => {
+    const value = random.integer(...weights)
+    if (semiring === 'max-times') return 2 ** -value
+    return semiring === 'max-plus' ? -value : value
+  }
+  const graph = randomGraph(random, nodes, random.integer(0, 3 * nodes), weight)
+  const Type = semiring === 'max-times' ? Float64Array : Int32Array
+  const given = { ...graph, weight: Type.from(graph.weight) }
+  const some = () => Array.from({ length: random.integer(1, 90) }, () => random.integer(0, nodes - 1))
+  const sources = round % 2 ? some() : undefined
+  const targets = round % 3 ? some() : undefined
+  return { graph, given, sources, targets, all: Array.from({ length: nodes }, (_, node) => node) }
+}
+
 describe.each(semirings)('%s', (semiring) => {
   it.each(['search', 'dissection'] as const)('are right by %s', async (method) => {
     const random = new Random(51)
     const algebra = pathAlgebras[semiring]
     for (let round = 0; round < 12; round++) {
-      const nodes = random.integer(1, 40)
-      const weight = () => {
-        const value = random.integer(1, 9)
-        if (semiring === 'max-times') return 2 ** -value
-        return semiring === 'max-plus' ? -value : value
-      }
-      const graph = randomGraph(random, nodes, random.integer(0, 3 * nodes), weight)
-      const Type = semiring === 'max-times' ? Float64Array : Int32Array
-      const given = { ...graph, weight: Type.from(graph.weight) }
-      const some = () => Array.from({ length: random.integer(1, 90) }, () => random.integer(0, nodes - 1))
-      const sources = round % 2 ? some() : undefined
-      const targets = round % 3 ? some() : undefined
+      const { graph, given, sources, targets, all } = drawQuery(random, semiring, round, [1, 9])
       const options = { semiring, method, sources, targets }
       const worst = await reducePaths(given, options)
       const mean = await reducePaths(given, { ...options, reduce: 'mean' })
       expect(worst.method).toBe(method)
-      const all = Array.from({ length: nodes }, (_, node) => node)
       for (const [row, source] of (sources ?? all).entries()) {
         const { value } = bestFrom(graph, algebra, source)
         const values = (targets ?? all)
@@ -55,25 +65,13 @@ describe.each(semirings)('the nearest, %s', (semiring) => {
     const random = new Random(52)
     const algebra = pathAlgebras[semiring]
     for (let round = 0; round < 16; round++) {
-      const nodes = random.integer(1, 40)
       // Edges of weight 0 lead back to equally near nodes with lower numbers. Few different weights cause
       // many equal distances.
       const least = semiring === 'max-times' ? 0 : round % 2
-      const weight = () => {
-        const value = random.integer(least, 3)
-        if (semiring === 'max-times') return 2 ** -value
-        return semiring === 'max-plus' ? -value : value
-      }
-      const graph = randomGraph(random, nodes, random.integer(0, 3 * nodes), weight)
-      const Type = semiring === 'max-times' ? Float64Array : Int32Array
-      const given = { ...graph, weight: Type.from(graph.weight) }
-      const some = () => Array.from({ length: random.integer(1, 60) }, () => random.integer(0, nodes - 1))
-      const sources = round % 2 ? some() : undefined
-      const targets = round % 3 ? some() : undefined
+      const { graph, given, sources, targets, all } = drawQuery(random, semiring, round, [least, 3])
       const k = random.integer(1, 12)
       const found = await reducePaths(given, { semiring, method, sources, targets, reduce: { nearest: k } })
       if (method !== 'auto') expect(found.method).toBe(method)
-      const all = Array.from({ length: nodes }, (_, node) => node)
       for (const [row, source] of (sources ?? all).entries()) {
         const expected = nearest(graph, algebra, source, targets ?? all).slice(0, k)
         expectSame(found.reached[row], expected.length)

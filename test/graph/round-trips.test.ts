@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readEntries, writeEntries } from '../../lib/files.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
-import { useFolder } from '../cli/support.js'
+import { useFolder } from '../support/folder.js'
 import { Random } from '../support/generators.js'
 
 const path = useFolder()

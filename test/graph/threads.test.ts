@@ -2,12 +2,11 @@
  * Searches on several threads: results equal those on one thread, and errors if the system refuses memory or
  * threads. Uses the output of `npm run build:ts`.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { components, kShortestPaths, shortestPaths, spanningTree, topologicalOrder } from '../../lib/graph.js'
-import { addon } from '../../lib/native.js'
-import { PATIENCE } from '../support/patience.js'
+import { readOutput, withoutBuild } from '../support/child.js'
+import { errorWithoutMemory } from '../support/expect.js'
+import { describeUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/graph.js', import.meta.url)
 
@@ -48,16 +47,10 @@ function run(threads: number): string {
     const far = { nodes: 400, from: list(399, (_, i) => i), to: list(399, (_, i) => i + 1), weight: list(399, () => 2 ** 30) }
     await tell(shortestPaths(far, { sources: list(300, (_, i) => 299 - i) }))
     console.log(JSON.stringify(await kShortestPaths(plain, 0, 9, 40)))`
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
-    encoding: 'utf8',
-    timeout: PATIENCE,
-    env: { ...process.env, MPMML_NUM_THREADS: String(threads) },
-  })
-  expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
-  return stdout
+  return readOutput(program, { env: { MPMML_NUM_THREADS: String(threads) } })
 }
 
-describe.skipIf(!existsSync(library))('any number of threads', () => {
+describeUnless(withoutBuild, 'any number of threads', () => {
   it('returns equal distances, paths, cycles and errors', () => {
     const alone = run(1)
     expect(alone).toContain('the distance from 299 to 301 is')
@@ -67,8 +60,6 @@ describe.skipIf(!existsSync(library))('any number of threads', () => {
 })
 
 describe('memory that the system refuses', () => {
-  afterEach(() => addon.failAllocation(0))
-
   const line = {
     nodes: 40,
     from: Int32Array.from({ length: 39 }, (_, i) => i),
@@ -93,12 +84,8 @@ describe('memory that the system refuses', () => {
   it.each(works)('is reported: %s', async (_, work) => {
     let refused = 0
     for (let nth = 1; ; nth++) {
-      addon.failAllocation(nth)
-      const error = await work().then(
-        () => null,
-        (error: { code: string }) => error,
-      )
-      if (error === null) break
+      const error = await errorWithoutMemory(work, nth, 1)
+      if (error === undefined) break
       expect(error).toMatchObject({ code: 'ERR_MPMML_OUT_OF_MEMORY' })
       refused++
     }

@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itUnless } from '../support/skip.js'
 
 interface Registry {
   environment: Record<string, string>
@@ -174,9 +175,9 @@ describe('the tarballs of npm run release', () => {
 
 describe('installed for musl', () => {
   const program = process.env.MPMML_TEST_MUSL
-  const skipped = program ? '' : ' (skipped: MPMML_TEST_MUSL names no program that was built for musl)'
+  const skipped = !program && 'MPMML_TEST_MUSL names no program that was built for musl'
 
-  it.skipIf(!program)(`computes with the package for musl${skipped}`, ({ skip }) => {
+  itUnless(skipped, 'computes with the package for musl', ({ skip }) => {
     if (!registry.names.includes(muslPackage)) skip('the packages were made without that for musl')
     const cwd = installed('musl', 'mpmml', '--libc=musl')
     expect(existsSync(join(cwd, 'node_modules', platformPackage))).toBe(false)
@@ -366,9 +367,9 @@ describe('the package as WebAssembly', () => {
 
 describe('the packages with CUDA', () => {
   const driver = existsSync('/dev/nvidiactl')
-  const skipped = driver ? ' (skipped: this machine has an NVIDIA driver)' : ''
+  const skipped = driver && 'this machine has an NVIDIA driver'
 
-  it.skipIf(driver)(`aren’t loaded without a driver, and the CPU computes${skipped}`, ({ skip }) => {
+  itUnless(skipped, 'aren’t loaded without a driver, and the CPU computes', ({ skip }) => {
     if (!registry.names.includes(cudaPackage)) skip('the packages were made without CUDA')
     const cwd = installed('cuda', 'mpmml', cudaPackage)
     const without = use({ cwd })

@@ -2,18 +2,18 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { queueStatus } from '../../lib/queue/status.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { PATIENCE } from '../support/patience.js'
-import { RedisServer, redisProgram } from '../support/redis.js'
+import { RedisServer, withoutRedis } from '../support/redis.js'
+import { describeUnless } from '../support/skip.js'
 import { take } from './process.mjs'
 
 const script = fileURLToPath(new URL('process.mjs', import.meta.url))
@@ -96,16 +96,13 @@ class MemberApart extends Member {
   }
 }
 
-const why = redisProgram ? '' : ' (skipped: neither redis-server nor valkey-server is installed)'
-
-describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
+describeUnless(withoutRedis, 'blocks on a queue', () => {
   let redis: RedisServer
-  let folder: string
+  const inFolder = useFolder()
   let members: Member[] = []
 
   beforeEach(async () => {
     redis = await RedisServer.start({ keeps: true })
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-queue-'))
   })
 
   afterEach(async () => {
@@ -113,7 +110,6 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     await Promise.all(members.map(({ ended }) => ended))
     members = []
     await redis.end()
-    rmSync(folder, { recursive: true, force: true })
   })
 
   function joined<One extends Member>(begin: (role: Role, options: object) => One) {
@@ -125,13 +121,18 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   }
   const here = joined(beginHere)
   const apart = joined(MemberApart.begin)
-  const producing = (blocks: number, options: object = {}) => ({ folder, blocks, retryMs: 10, ...options })
+  const producing = (blocks: number, options: object = {}) => ({
+    folder: inFolder(),
+    blocks,
+    retryMs: 10,
+    ...options,
+  })
   const worker = (options: object = {}) => here('worker', options)
   const producer = (blocks: number, options: object = {}) => here('producer', producing(blocks, options))
   const workerApart = (options: object = {}) => apart('worker', options)
   const producerApart = (blocks: number, options: object = {}) =>
     apart('producer', producing(blocks, options))
-  const orders = (value: object) => writeFileSync(join(folder, 'orders.json'), JSON.stringify(value))
+  const orders = (value: object) => writeFileSync(inFolder('orders.json'), JSON.stringify(value))
 
   async function withRedis(work: (client: Redis) => Promise<void>): Promise<void> {
     const client = new Redis(redis.url)
@@ -147,7 +148,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   /** Returns the ids of the processes that began to compute each block. */
   function computations(): Map<string, number[]> {
     const of = new Map<string, number[]>()
-    for (const line of readFileSync(join(folder, 'log'), 'utf8').trim().split('\n')) {
+    for (const line of readFileSync(inFolder('log'), 'utf8').trim().split('\n')) {
       const [name, pid] = line.split(' ')
       of.set(name!, [...(of.get(name!) ?? []), Number(pid)])
     }
@@ -158,12 +159,12 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
    * Waits until a worker has read the orders of a block. A later change of the orders affects only other
    * blocks.
    */
-  const begunComputing = () => vi.waitUntil(() => existsSync(join(folder, 'log')), { timeout: PATIENCE })
+  const begunComputing = () => vi.waitUntil(() => existsSync(inFolder('log')), { timeout: PATIENCE })
 
   function expectAllDone(count: number): void {
     expect([...computations().keys()].sort()).toEqual(names(count).sort())
-    for (const name of names(count)) expect(readFileSync(join(folder, name), 'utf8')).toBe(name)
-    expect(existsSync(join(folder, 'c'))).toBe(true)
+    for (const name of names(count)) expect(readFileSync(inFolder(name), 'utf8')).toBe(name)
+    expect(existsSync(inFolder('c'))).toBe(true)
   }
 
   const repeated = () => [...computations()].filter(([, pids]) => pids.length > 1)
@@ -217,7 +218,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     // Another worker takes over the block of the suspended worker, at the latest when all blocks are done.
     const isTaken = () =>
       repeated().some(([, [first]]) => first === asleep.child.pid) ||
-      names(24).every((name) => existsSync(join(folder, name)))
+      names(24).every((name) => existsSync(inFolder(name)))
     await vi.waitUntil(isTaken, { timeout: PATIENCE })
     asleep.child.kill('SIGCONT')
     expect(await begun.end()).toMatchObject({ type: 'result', blocks: 24, workers: 3 })
@@ -260,7 +261,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     await redis.start()
     const { length } = begun.of('progress')
     await begun.says('progress', length + 1)
-    while ((await queueStatus({ queue: redis.url })).plans.length === 0) {}
+    await expect.poll(async () => (await queueStatus({ queue: redis.url })).plans.length).toBeGreaterThan(0)
   })
 
   it('need no worker if all of them are done', async () => {
@@ -307,7 +308,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
       { job: 'c-2-0', attempt: 2, final: false },
       { job: 'c-2-0', attempt: 3, final: true },
     ])
-    expect(existsSync(join(folder, 'c'))).toBe(false)
+    expect(existsSync(inFolder('c'))).toBe(false)
     orders({ ms: 5 })
     expect(await producer(40, { resume: true }).end()).toMatchObject({ type: 'result', blocks: 40 })
     expectAllDone(40)

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { multiplyOnQueue, startWorker } from '../../lib/queue.js'
 import { cli } from '../cli/support.js'
 import { type Plain, writeZarr } from '../support/arrays.js'
@@ -13,18 +13,18 @@ import { coded } from '../support/coded.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { PATIENCE } from '../support/patience.js'
-import { RedisServer, redisProgram } from '../support/redis.js'
+import { RedisServer, withoutRedis } from '../support/redis.js'
 import { download, upload } from '../support/s3-arrays.js'
 import { S3Server } from '../support/s3-server.js'
+import { describeUnless } from '../support/skip.js'
 
-const why = redisProgram ? '' : ' (skipped: neither redis-server nor valkey-server is installed)'
 const n = 120
 const a = randomMatrix(n, n, 3) as Plain & Strided
 const b = randomMatrix(n, n, 4) as Plain & Strided
 const product = oracle(a, b)
 const names = ['s3://bucket/in/a.zarr', 's3://bucket/in/b.zarr', 's3://bucket/out/c.zarr'] as const
 
-describe.skipIf(!redisProgram)(`a queue with a bucket${why}`, () => {
+describeUnless(withoutRedis, 'a queue with a bucket', () => {
   let redis: RedisServer
   let server: S3Server
   let workers: ChildProcess[] = []

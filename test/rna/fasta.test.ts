@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseFasta, readFasta } from '../../lib/rna.js'
-import { useFolder } from '../cli/support.js'
 import { expectError, expectRejected, expectThrown } from '../support/expect.js'
+import { useFolder } from '../support/folder.js'
 
 const path = useFolder()
 

@@ -1,10 +1,9 @@
 /** Reading plans in the formats of spreadsheets, MS Project, Primavera and programs. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
 import { ArgumentError, FileError } from '../../lib/index.js'
 import { type Plan, parsePlan, readPlan } from '../../lib/schedule.js'
+import { useFolder } from '../support/folder.js'
 
 /** Returns the links of all jobs in MS Project's notation. */
 const linksOf = ({ jobs }: Plan) =>
@@ -16,12 +15,11 @@ const linksOf = ({ jobs }: Plan) =>
 
 const durationsOf = ({ jobs }: Plan) => jobs.map(({ duration }) => duration)
 
-const folder = mkdtempSync(join(tmpdir(), 'mpmml-plans-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const inFolder = useFolder()
 
 function written(name: string, text: string | Uint8Array): string {
-  writeFileSync(join(folder, name), text)
-  return join(folder, name)
+  writeFileSync(inFolder(name), text)
+  return inFolder(name)
 }
 
 /** A CSV file of a German Excel has a byte order mark, semicolons, decimal commas and quoted cells. */

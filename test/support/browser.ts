@@ -15,6 +15,9 @@ export const chromium = names.find(
   (name) => spawnSync(name, ['--version'], { stdio: 'ignore', env }).status === 0,
 )
 
+/** Reason why pages can't be opened; undefined if they can. */
+export const withoutChromium = chromium === undefined ? 'there is no Chromium' : undefined
+
 export interface Page {
   /** Opens a page at a width, in a colour scheme, and waits until it is loaded. */
   open(url: string, width: number, scheme: 'light' | 'dark'): Promise<void>

@@ -16,14 +16,15 @@ export interface ChildOptions {
   env?: NodeJS.ProcessEnv
   /** Options of Node.js. */
   flags?: string[]
+  cwd?: string
 }
 
 /** Runs a module and returns its end and its output, without white space around `stdout`. */
-export function runModule(text: string, { env, flags = [] }: ChildOptions = {}) {
+export function runModule(text: string, { env, flags = [], cwd }: ChildOptions = {}) {
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,
     [...flags, '--input-type=module', '--eval', text],
-    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
+    { encoding: 'utf8', timeout: PATIENCE, cwd, env: { ...process.env, ...env } },
   )
   return { status, signal, stdout: stdout.trim(), stderr }
 }

@@ -1,6 +1,7 @@
 /** Comparison of a product with the oracle, element by element. */
 import { expect } from 'vitest'
 import { type MatrixLike, MpmmlError, type MpmmOptions, type MpmmResult, mpmmSync } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { type Dense, dense, type Expected, oracle, type SemiringName, type Strided } from './oracle.js'
 
 /**
@@ -40,6 +41,25 @@ export const caught = (promise: Promise<unknown>): Promise<unknown> =>
     () => expect.fail('the promise was fulfilled'),
     (error: unknown) => error,
   )
+
+/** Returns the error of a rejected promise; undefined if it is fulfilled. */
+export const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+/** Returns the error of work whose allocations fail from the nth on; undefined if the work needs fewer. */
+export async function errorWithoutMemory(
+  work: () => Promise<unknown>,
+  nth: number,
+  count = 1e15,
+): Promise<unknown> {
+  addon.failAllocation(nth, count)
+  const error = await errorOf(work())
+  addon.failAllocation(0)
+  return error
+}
 
 /**
  * Checks that `error` is an error of the library with the code ERR_MPMML_`code`, whose message contains each text and matches each

@@ -6,6 +6,7 @@ import { type Device, type DeviceMatrix, matrix, mpmm } from '../../lib/index.js
 import { bpmax, type FoldResult, nussinov } from '../../lib/rna.js'
 import { type Operation, same, UNTOUCHED, type Where } from './fault-attempts.js'
 import { Random, randomMatrix } from './generators.js'
+import { shortestDistances } from './graph-oracle.js'
 import { type Dense, dense, oracle, type Strided } from './oracle.js'
 import { expectStructure, randomStrand, scoreOfPairs } from './rna-expect.js'
 import { foldTable } from './rna-oracle.js'
@@ -20,16 +21,7 @@ function graph() {
   const weights = Int32Array.from({ length: NODES * NODES }, () =>
     random.integer(0, 9) === 0 ? random.integer(1, 100) : MOST,
   )
-  const best = Float64Array.from(weights, (x, at) =>
-    at % (NODES + 1) === 0 ? 0 : x === MOST ? Number.POSITIVE_INFINITY : x,
-  )
-  for (let k = 0; k < NODES; k++)
-    for (let i = 0; i < NODES; i++)
-      for (let j = 0; j < NODES; j++) {
-        const around = best[i * NODES + k]! + best[k * NODES + j]!
-        if (around < best[i * NODES + j]!) best[i * NODES + j] = around
-      }
-  const data = Int32Array.from(best, (x) => (x === Number.POSITIVE_INFINITY ? MOST : x))
+  const data = shortestDistances(weights, NODES)
   return { weights: matrix(NODES, NODES, weights), distances: { data, rows: NODES, cols: NODES, batch: 1 } }
 }
 const { weights, distances } = graph()

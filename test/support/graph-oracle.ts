@@ -138,3 +138,34 @@ export function bestWalks(
 }
 
 const greatestDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestDivisor(b, a % b))
+
+/** The int32 that stands for no edge and no path over min-plus. */
+const NONE = 2 ** 31 - 1
+
+/** Elements of int32 as real numbers: infinity stands for no edge. */
+export const realOf = (data: ArrayLike<number>) =>
+  Float64Array.from(data, (value) => (value === NONE ? Number.POSITIVE_INFINITY : value))
+
+/**
+ * Best paths between all nodes by R. Floyd and S. Warshall (1962), for weights without improving cycles. Paths
+ * without edges have the value `empty`.
+ */
+export function floydWarshall(
+  weights: ArrayLike<number>,
+  nodes: number,
+  { better = Math.min, along = (x: number, y: number) => x + y, empty = 0 } = {},
+): Float64Array {
+  const d = Float64Array.from(weights)
+  for (let i = 0; i < nodes; i++) d[i * nodes + i] = better(d[i * nodes + i]!, empty)
+  for (let k = 0; k < nodes; k++) {
+    for (let i = 0; i < nodes; i++) {
+      for (let j = 0; j < nodes; j++)
+        d[i * nodes + j] = better(d[i * nodes + j]!, along(d[i * nodes + k]!, d[k * nodes + j]!))
+    }
+  }
+  return d
+}
+
+/** Shortest distances of int32 weights, as int32. */
+export const shortestDistances = (weights: ArrayLike<number>, nodes: number): Int32Array =>
+  Int32Array.from(floydWarshall(realOf(weights), nodes), (value) => Math.min(value, NONE))

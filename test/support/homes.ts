@@ -26,6 +26,16 @@ export const onThree = (backend: BackendName): Home => ({
 
 export const openAt = ({ where }: Home): Promise<Device> => openDevice(where)
 
+/** Opens a device for the tests of a suite, and returns the function that gives it. */
+export function useDevice(where: Home['where']): () => Device {
+  let device: Device
+  beforeAll(async () => {
+    device = await openDevice(where)
+  })
+  afterAll(() => device.close())
+  return () => device
+}
+
 /**
  * Fails unless the used memory is the same as before. Several devices keep copies of existing matrices, which must be released
  * afterwards.

@@ -8,6 +8,12 @@ export function withoutCuda(): string | undefined {
   return backend === 'cuda' ? undefined : reason.replace(/; and WebGPU .*/, '')
 }
 
+/** Reason to skip tests of a machine without CUDA; undefined on such a machine. */
+export const withCuda = () => (withoutCuda() === undefined ? 'a GPU can be used here' : undefined)
+
+/** Reason to skip tests of missing permissions; false unless the user is root. */
+export const asRoot = process.getuid?.() === 0 && 'root may write everywhere'
+
 /** Reason why the laboratory's kernels don't exist; undefined if they do. */
 export function withoutLaboratory(): string | undefined {
   const { addon, cuda } = info()

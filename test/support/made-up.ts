@@ -10,13 +10,18 @@ import type {
 
 const measured = '2020-01-01T00:00:00.000Z'
 
-export const spread = (median: number): Spread => ({ median, q1: median, q3: median, count: 1 })
+export const spread = (median: number, quartile = 0): Spread => ({
+  median,
+  q1: median - quartile,
+  q3: median + quartile,
+  count: 1,
+})
 
 export const kernelPoint = (
   sweep: string,
   name: string,
   parameters: KernelPoint['parameters'],
-  { kernelMs = 1, prepareMs = 0, gops = 1 } = {},
+  { kernelMs = 1, prepareMs = 0, gops = 1, quartile = 0 } = {},
 ): KernelPoint => ({
   kind: 'kernel',
   sweep,
@@ -24,7 +29,7 @@ export const kernelPoint = (
   parameters: { batch: 1, ...parameters },
   measured,
   result: {
-    kernelMs: spread(kernelMs),
+    kernelMs: spread(kernelMs, quartile),
     prepareMs: spread(prepareMs),
     analysisMs: spread(0),
     gops: spread(gops),

@@ -1,25 +1,22 @@
 /** Files of tests, and elements of matrices. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { writeFileSync } from 'node:fs'
 import type { Matrix } from '../../lib/index.js'
 import type { ElementArray } from '../../lib/storage.js'
+import { useFolder } from './folder.js'
 
 /** Creates a folder that is removed after the tests of a file. */
 export function temporaryFiles() {
-  const folder = mkdtempSync(join(tmpdir(), 'mpmml-files-'))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const inFolder = useFolder()
   let files = 0
   /** Returns an unused file name in the folder. */
-  const fresh = (ending: string) => join(folder, `${files++}${ending}`)
+  const fresh = (ending: string) => inFolder(`${files++}${ending}`)
   /** Writes a file with this content. */
   const file = (ending: string, content: string | Uint8Array): string => {
     const path = fresh(ending)
     writeFileSync(path, content)
     return path
   }
-  return { folder, fresh, file }
+  return { inFolder, fresh, file }
 }
 
 /** Rows of a matrix, and its type. */

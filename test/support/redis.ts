@@ -11,6 +11,10 @@ const programs = ['redis-server', 'valkey-server']
 /** Name of the program; undefined if neither is installed. */
 export const redisProgram = programs.find((name) => spawnSync(name, ['--version']).status === 0)
 
+/** Reason why no queue can be started; undefined if it can. */
+export const withoutRedis =
+  redisProgram === undefined ? 'neither redis-server nor valkey-server is installed' : undefined
+
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -16,6 +16,7 @@ import { type ArraysOptions, allJobs, type BlockPlan, runBlock } from '../../lib
 import { readNpy, writeNpy } from '../../lib/files.js'
 import { type Elements, type Plain, readZarr, writeZarr } from './arrays.js'
 import { coded } from './coded.js'
+import { shortestDistances } from './graph-oracle.js'
 import { download, upload } from './s3-arrays.js'
 import { S3Server } from './s3-server.js'
 
@@ -130,14 +131,8 @@ export function network(nodes: number): { weights: Plain; distances: Int32Array 
   const weights = Int32Array.from({ length: nodes ** 2 }, (_, at) =>
     (at * 7919) % 97 < 5 ? 1 + (at % 50) : none,
   )
-  const d = Float64Array.from(weights)
-  for (let i = 0; i < nodes; i++) d[i * nodes + i] = 0
-  for (let k = 0; k < nodes; k++)
-    for (let i = 0; i < nodes; i++)
-      for (let j = 0; j < nodes; j++)
-        d[i * nodes + j] = Math.min(d[i * nodes + j]!, d[i * nodes + k]! + d[k * nodes + j]!)
   return {
     weights: { shape: [nodes, nodes], data: weights },
-    distances: Int32Array.from(d, (value) => Math.min(value, none)),
+    distances: shortestDistances(weights, nodes),
   }
 }

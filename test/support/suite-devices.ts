@@ -1,9 +1,10 @@
 /** Matrices on a device, and their products. The tests of both backends run this suite. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { plus } from '../../lib/algebra.js'
 import type { BackendName } from '../../lib/backend-name.js'
 import { type Device, DeviceMatrix, info, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
 import { expectRejected } from './expect.js'
+import { useDevice } from './homes.js'
 import { chains } from './suite-devices-chains.js'
 import { combining } from './suite-devices-combine.js'
 import { copies } from './suite-devices-copies.js'
@@ -11,12 +12,7 @@ import { products } from './suite-devices-products.js'
 import { views } from './suite-devices-views.js'
 
 export function deviceSuite(backend: BackendName): void {
-  let device: Device
-  beforeAll(async () => {
-    device = await openDevice({ backend })
-  })
-  afterAll(() => device.close())
-  const open = () => device
+  const open = useDevice({ backend })
 
   describe('a device', () => theDevice(backend, open))
   describe('copies', () => copies(open))

@@ -1,5 +1,5 @@
 /** mpmmGrouped for arrays and for matrices on a device. The tests of both backends run this suite. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
@@ -21,6 +21,7 @@ import { algebras } from './algebras.js'
 import type { Size } from './cases.js'
 import { caught, expectError, expectRejected } from './expect.js'
 import { Random } from './generators.js'
+import { useDevice } from './homes.js'
 import { errorsAfterAbort } from './in-time.js'
 import { type Dense, oracle } from './oracle.js'
 import { algebraOf, type Case, sourceOf } from './products/case.js'
@@ -58,16 +59,11 @@ const shapes = [
 ] as const
 
 export function groupedSuite(backend: BackendName): void {
-  let device: Device
-  beforeAll(async () => {
-    device = await openDevice({ backend })
-  })
-  afterAll(() => device.close())
-  const open = () => device
+  const open = useDevice({ backend })
 
   describe.each(['arrays', 'a device'] as const)('on %s', (place) => {
     const there = (source: Made): Promise<Operand> =>
-      place === 'arrays' ? Promise.resolve(source) : device.upload(source as never)
+      place === 'arrays' ? Promise.resolve(source) : open().upload(source as never)
     const here = (c: DeviceMatrix<OperandArray> & Made) =>
       place === 'arrays' ? Promise.resolve(c) : c.download()
     const options = place === 'arrays' ? { backend } : {}

@@ -2,7 +2,7 @@
  * Paths that a closure can't find directly, and that are recomputed in float64. The tests of both backends
  * run this suite.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import { solveInFloat64 } from '../../lib/graph/all-pairs.js'
 import { walk } from '../../lib/graph/path-trees.js'
@@ -14,9 +14,10 @@ import {
   shortestPaths,
   verifyPaths,
 } from '../../lib/graph.js'
-import { CycleError, type Device, matrix, openDevice } from '../../lib/index.js'
+import { CycleError, matrix } from '../../lib/index.js'
 import { coded } from './coded.js'
 import { Random } from './generators.js'
+import { useDevice } from './homes.js'
 import { bestFrom, pathAlgebras, valueOfPath, type WeightedEdges } from './paths-oracle.js'
 
 type Floats = typeof Float32Array | typeof Float64Array
@@ -47,11 +48,7 @@ function expectEnds(next: ArrayLike<number>, nodes: number): void {
 }
 
 export function pathsAgain(backend: BackendName): void {
-  let device: Device
-  beforeAll(async () => {
-    device = await openDevice({ backend })
-  })
-  afterAll(() => device.close())
+  const open = useDevice({ backend })
 
   describe('cycles of floats with weight 0', () => {
     const [a, b] = [Math.fround(0.143942118), Math.fround(4.60958433)]
@@ -68,9 +65,9 @@ export function pathsAgain(backend: BackendName): void {
     })
 
     it('cause no endless paths on a device', async () => {
-      const weights = await device.upload(three)
+      const weights = await open().upload(three)
       const result = await shortestPaths(weights, { paths: true })
-      expect(result.distances.device).toBe(device)
+      expect(result.distances.device).toBe(open())
       expect(await result.path(1, 2)).toEqual([1, 0, 2])
       expect(await verifyPaths(weights, result)).toEqual({ distances: 9, paths: 9 })
       expect(result.backend).toBe(backend)
@@ -259,10 +256,10 @@ export function pathsAgain(backend: BackendName): void {
       await expect(again(weights, options)).rejects.toMatchObject({ code: 'ERR_MPMML_CYCLE', batch: 1 })
       expect(await dataOf((await again(weights, matters))!.distances)).toEqual([edge(5), edge(5)])
       expect(zero).not.toBe(none)
-      const resident = await device.upload(weights)
+      const resident = await open().upload(weights)
       const found = (await again(resident, { ...matters, backend: undefined }))!
       expect(found.backend).toBe(backend)
-      expect(found.distances).toMatchObject({ shape: [2, 1, 1], device })
+      expect(found.distances).toMatchObject({ shape: [2, 1, 1], device: open() })
       expect(await dataOf(found.distances)).toEqual([edge(5), edge(5)])
       expect(await dataOf(found.next!)).toEqual([1, 1])
     })

@@ -109,69 +109,53 @@ export function edgesOfPaths(backend: BackendName): void {
         }
       })
 
-      const without8 = variantWith(backend, semiring, 'byte') === undefined
-      describeUnless(without8 && 'no variant has them here', '8 bits', () => {
-        const bases = [
-          [0, 0],
-          [least + 10, 100_000],
-          [most - 300, -300],
-          [-(2 ** 30), -(2 ** 30) + 100],
-        ] as const
-        it('support ranges that add up to 255', () => {
-          for (const [x, y] of bases) {
-            expect(paths([x, x + 127], [y + 128, y]).byte).toBe('byte')
-            expect(paths([x, x + 127], [y, y + 128]).byte).toBe('byte')
-            expect(paths([x, x + 127], [y, y + 129]).byte).toBe('')
-            expect(paths([x, x + 255], [y, y]).byte).toBe('byte')
-            expect(paths([x, x], [y, y + 256]).byte).toBe('')
-          }
+      const narrow = [
+        // The greatest sum of two ranges, and the greatest range next to a zero.
+        { bits: 8, accumulator: 'byte', path: 'byte', sum: 255, part: 127, zeros: 63, low: 300 },
+        {
+          bits: 16,
+          accumulator: 'uint16',
+          path: 'half',
+          sum: 65_535,
+          part: 40_000,
+          zeros: 16_383,
+          low: 80_000,
+        },
+      ] as const
+      for (const { bits, accumulator, path, sum, part, zeros, low } of narrow) {
+        const without = variantWith(backend, semiring, accumulator) === undefined
+        describeUnless(without && 'no variant has them here', `${bits} bits`, () => {
+          const bases = [
+            [0, 0],
+            [least + 10, 100_000],
+            [most - low, -low],
+            [-(2 ** 30), -(2 ** 30) + 100],
+          ] as const
+          const taken = (...given: Parameters<typeof paths>) => paths(...given)[accumulator]
+          it(`support ranges that add up to ${sum}`, () => {
+            for (const [x, y] of bases) {
+              expect(taken([x, x + part], [y + sum - part, y])).toBe(path)
+              expect(taken([x, x + part], [y, y + sum - part])).toBe(path)
+              expect(taken([x, x + part], [y, y + sum - part + 1])).toBe('')
+              expect(taken([x, x + sum], [y, y])).toBe(path)
+              expect(taken([x, x], [y, y + sum + 1])).toBe('')
+            }
+          })
+          it(`support zero with ranges up to ${zeros}`, () => {
+            for (const [x, y] of bases) {
+              expect(taken([x, x + zeros, zero], [y, y + zeros, y])).toBe(`${path}-translated`)
+              expect(taken([zero, x + zeros, zero], [y, zero, y + zeros])).toBe(`${path}-translated`)
+              expect(taken([zero, x, x + zeros], [y, zero, zero])).toBe(`${path}-translated`)
+              expect(taken([x, x + zeros + 1, zero], [y, y, y])).toBe('')
+              expect(taken([x, zero, x], [y, y + zeros + 1, y])).toBe('')
+            }
+          })
+          it('are not used if sums exceed the finite range', () => {
+            expect(taken([most, most - 1], [1, 1], 'saturate')).toBe('')
+            expect(taken([least, least + 1], [-1, -1], 'wrap')).toBe('')
+          })
         })
-        it('support zero with ranges up to 63', () => {
-          for (const [x, y] of bases) {
-            expect(paths([x, x + 63, zero], [y, y + 63, y]).byte).toBe('byte-translated')
-            expect(paths([zero, x + 63, zero], [y, zero, y + 63]).byte).toBe('byte-translated')
-            expect(paths([zero, x, x + 63], [y, zero, zero]).byte).toBe('byte-translated')
-            expect(paths([x, x + 64, zero], [y, y, y]).byte).toBe('')
-            expect(paths([x, zero, x], [y, y + 64, y]).byte).toBe('')
-          }
-        })
-        it('are not used if sums exceed the finite range', () => {
-          expect(paths([most, most - 1], [1, 1], 'saturate').byte).toBe('')
-          expect(paths([least, least + 1], [-1, -1], 'wrap').byte).toBe('')
-        })
-      })
-
-      const without16 = variantWith(backend, semiring, 'uint16') === undefined
-      describeUnless(without16 && 'no variant has them here', '16 bits', () => {
-        const bases = [
-          [0, 0],
-          [least + 10, 100_000],
-          [most - 80_000, -80_000],
-          [-(2 ** 30), -(2 ** 30) + 100],
-        ] as const
-        it('support ranges that add up to 65535', () => {
-          for (const [x, y] of bases) {
-            expect(paths([x, x + 40_000], [y + 25_535, y]).uint16).toBe('half')
-            expect(paths([x, x + 40_000], [y, y + 25_535]).uint16).toBe('half')
-            expect(paths([x, x + 40_000], [y, y + 25_536]).uint16).toBe('')
-            expect(paths([x, x + 65_535], [y, y]).uint16).toBe('half')
-            expect(paths([x, x], [y, y + 65_536]).uint16).toBe('')
-          }
-        })
-        it('support zero with ranges up to 16383', () => {
-          for (const [x, y] of bases) {
-            expect(paths([x, x + 16_383, zero], [y, y + 16_383, y]).uint16).toBe('half-translated')
-            expect(paths([zero, x + 16_383, zero], [y, zero, y + 16_383]).uint16).toBe('half-translated')
-            expect(paths([zero, x, x + 16_383], [y, zero, zero]).uint16).toBe('half-translated')
-            expect(paths([x, x + 16_384, zero], [y, y, y]).uint16).toBe('')
-            expect(paths([x, zero, x], [y, y + 16_384, y]).uint16).toBe('')
-          }
-        })
-        it('are not used if sums exceed the finite range', () => {
-          expect(paths([most, most - 1], [1, 1], 'saturate').uint16).toBe('')
-          expect(paths([least, least + 1], [-1, -1], 'wrap').uint16).toBe('')
-        })
-      })
+      }
     })
   }
 }

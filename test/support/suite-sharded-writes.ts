@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { type Device, type DeviceMatrix, EPSILON, matrix, mpmm, openDevice } from '../../lib/index.js'
-import { addon } from '../../lib/native.js'
+import { errorWithoutMemory } from './expect.js'
 import { Random } from './generators.js'
 
 const n = 48
@@ -142,12 +142,7 @@ export function shardedWrites(open: () => Device): void {
       const host = values()
       const there = await upload(two, host)
       const combined = square((row, col) => Math.max(host[row * n + col]!, at[col * n + row]!))
-      addon.failAllocation(nth, 1e15)
-      const failed = await there.combine(other.transpose()).then(
-        () => false,
-        () => true,
-      )
-      addon.failAllocation(0)
+      const failed = (await errorWithoutMemory(() => there.combine(other.transpose()), nth)) !== undefined
       if (failed) failures++
       await expectSame(there, failed ? host : combined)
       there.dispose()
@@ -169,12 +164,7 @@ export function shardedWrites(open: () => Device): void {
       for (let nth = 1; nth <= 12; nth++) {
         await expectSame(there)
         await expectSame(other)
-        addon.failAllocation(nth, 1e15)
-        try {
-          await write().catch(() => {})
-        } finally {
-          addon.failAllocation(0)
-        }
+        await errorWithoutMemory(write, nth)
         await expectSame(there)
         await expectSame(other)
       }

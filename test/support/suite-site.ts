@@ -2,10 +2,9 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { chromium, type Page, startBrowser } from './browser.js'
-
-const skipped = chromium ? '' : ' (skipped: there is no Chromium)'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { chromium, type Page, startBrowser, withoutChromium } from './browser.js'
+import { itUnless } from './skip.js'
 
 /** Registers the tests of the site in the folder `site`. */
 export function siteSuite(site: string): void {
@@ -28,8 +27,9 @@ export function siteSuite(site: string): void {
     ...readdirSync(join(site, 'documents')).map((name) => `documents/${name}`),
   ]
 
-  it.skipIf(skipped)(
-    `is wide enough for every page on a phone and on a screen, in both themes, requests nothing from other hosts, and has links that lead to files and headings${skipped}`,
+  itUnless(
+    withoutChromium,
+    'is wide enough for every page on a phone and on a screen, in both themes, requests nothing from other hosts, and has links that lead to files and headings',
     async () => {
       const links = new Map<string, string[]>()
       const ids = new Map<string, string[]>()
@@ -77,7 +77,7 @@ export function siteSuite(site: string): void {
     },
   )
 
-  it.skipIf(skipped)(`finds pages by keyboard${skipped}`, async () => {
+  itUnless(withoutChromium, 'finds pages by keyboard', async () => {
     await open('index.html', 1440, 'light')
     await browser.press('Tab')
     const focused = 'document.activeElement !== document.body'

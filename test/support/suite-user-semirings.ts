@@ -22,8 +22,9 @@ import {
   lexicographic,
   semiring,
 } from '../../lib/semirings.js'
-import { expectError, expectRejected, expectThrown } from './expect.js'
+import { errorWithoutMemory, expectError, expectRejected, expectThrown } from './expect.js'
 import { type Home, onOne, openAt, useHome } from './homes.js'
+import { itIf } from './skip.js'
 import {
   type Element,
   type ElementMatrix,
@@ -308,7 +309,7 @@ export function userSemiringSuite(backend: BackendName): void {
       }
     })
 
-    it.runIf(semiring.selective)('have a witness', async () => {
+    itIf(semiring.selective, 'have a witness', async () => {
       const a = make(each, [19, 23], random, 1)
       const b = make(each, [23, 21], random)
       for (const c0 of [undefined, make(each, [19, 21], random)]) {
@@ -326,7 +327,7 @@ export function userSemiringSuite(backend: BackendName): void {
       }
     })
 
-    it.runIf(!semiring.selective)('have no witness', async () => {
+    itIf(!semiring.selective, 'have no witness', async () => {
       const a = make(each, [2, 2], random)
       await expectRejected(
         mpmm(given(each, a), given(each, a), { semiring, witness: true } as never),
@@ -416,18 +417,15 @@ export function userSemiringSuite(backend: BackendName): void {
             accumulate: true,
             ...place,
           }
-          addon.failAllocation(nth, 1e15)
-          const error = await mpmm(given(each, a), given(each, b), options as never).then(
-            () => undefined,
-            (thrown) => thrown,
+          const error = await errorWithoutMemory(
+            () => mpmm(given(each, a), given(each, b), options as never),
+            nth,
           )
-          addon.failAllocation(0)
           expectSame(each, out, error ? unchanged : expected, `allocation ${nth}`)
           failed = error !== undefined
           if (failed) expectError(error, 'OUT_OF_MEMORY')
         }
       } finally {
-        addon.failAllocation(0)
         addon.pretendDevices(0)
       }
     }
@@ -725,12 +723,10 @@ export function residentUserSemirings(home: Home): void {
     let failures = 0
     for (let nth = 1; ; nth++) {
       expect(nth, 'it never succeeds').toBeLessThan(200)
-      addon.failAllocation(nth, 1e15)
-      const error = await mpmm(A, given(each, b), { semiring, out, accumulate: true } as never).then(
-        () => undefined,
-        (thrown) => thrown,
+      const error = await errorWithoutMemory(
+        () => mpmm(A, given(each, b), { semiring, out, accumulate: true } as never),
+        nth,
       )
-      addon.failAllocation(0)
       expectSame(each, await read(each, out), error ? unchanged : expected, `allocation ${nth}`)
       if (!error) break
       failures++

@@ -1,9 +1,8 @@
 /** The option `witness` and its errors; the law of products covers its values. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
-  type Device,
   type DeviceMatrix,
   matrix,
   mpmm,
@@ -15,6 +14,7 @@ import {
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { inTurn } from './cases.js'
 import { caught, expectError, expectRejected, expectThrown, thrown } from './expect.js'
+import { useDevice } from './homes.js'
 import { additive, algebraOf, type Case, idempotent, nameOf, sourceOf } from './products/case.js'
 import { expectValues } from './products/law.js'
 import { kindNamesOf, valuesFor } from './products/values.js'
@@ -30,11 +30,7 @@ function ties(m: number, k: number, n: number, seed: number): Case {
 }
 
 export function witnessSuite(backend: BackendName): void {
-  let device: Device
-  beforeAll(async () => {
-    device = await openDevice({ backend })
-  })
-  afterAll(() => device.close())
+  const open = useDevice({ backend })
 
   const one = matrix(2, 2, [1, 2, 3, 4])
 
@@ -65,7 +61,7 @@ export function witnessSuite(backend: BackendName): void {
         thrown(() => productNow(zeros, zeros, options)),
         await caught(product(zeros, zeros, options)),
         await caught(group([{ a: zeros, b: zeros }] as never, options)),
-        await caught(product(await device.upload(zeros as never), zeros, { ...options, backend: 'auto' })),
+        await caught(product(await open().upload(zeros as never), zeros, { ...options, backend: 'auto' })),
         await caught(plan(zeros as never, zeros as never, options as never)),
       ]) {
         expectError(error, 'OPTION', 'witness', semiring, 'every k')
@@ -86,7 +82,7 @@ export function witnessSuite(backend: BackendName): void {
         const planned = await plan(a as never, b as never, { ...options, backend } as never)
         const ran = await product(a!, b!, { ...options, backend } as never)
         expect(planned.variant, `${nameOf(one)}, ${kind}`).toBe(ran.variant)
-        const [there, other] = [await device.upload(a as never), await device.upload(b as never)]
+        const [there, other] = [await open().upload(a as never), await open().upload(b as never)]
         const ofDevice = await plan(there as never, other as never, options as never)
         const onDevice = await product(there as never, other as never, options as never)
         expect(ofDevice.variant, `${nameOf(one)}, ${kind}`).toBe(onDevice.variant)

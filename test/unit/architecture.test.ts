@@ -96,6 +96,19 @@ describe('native', () => {
   })
 })
 
+describe('test', () => {
+  it('skips tests only with the reason in their title', () => {
+    const silent = filesUnder('test', /\.ts$/)
+      .filter((file) => file !== join('test', 'support', 'skip.ts'))
+      .flatMap((file) =>
+        [...readFileSync(join(root, file), 'utf8').matchAll(/\.(?:skipIf|runIf)\(.*?=> \{/gs)]
+          .filter(([call]) => !call.includes('named('))
+          .map(([call]) => `${file}: ${call}`),
+      )
+    expect(silent).toEqual([])
+  })
+})
+
 describe('objects that stay', () => {
   // Threads of the library may still use static objects at exit, so these must not be destroyed.
   it('have no destructor: `static auto& all = *new …`', () => {

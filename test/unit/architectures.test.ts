@@ -3,34 +3,30 @@
  * GPUs.
  */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { root } from '../../lib/native.js'
+import { useFolder } from '../support/folder.js'
 import { describeUnless } from '../support/skip.js'
 
 const cuda13 = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121]
 const cuda12 = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90]
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-architectures-'))
-})
-afterAll(() => rmSync(folder, { recursive: true }))
+const inFolder = useFolder()
 
 /**
  * Returns the architectures that are chosen for compute capabilities from nvidia-smi. An empty list simulates
  * a machine without a driver.
  */
 function choose(requested: string, known: number[], capabilities: string[] = []) {
-  const smi = join(folder, 'nvidia-smi')
+  const smi = inFolder('nvidia-smi')
   writeFileSync(
     smi,
     capabilities.length > 0 ? `#!/bin/sh\necho '${capabilities.join('\n')}'\n` : '#!/bin/sh\nexit 9\n',
   )
   chmodSync(smi, 0o755)
-  const script = join(folder, 'choose.cmake')
+  const script = inFolder('choose.cmake')
   writeFileSync(
     script,
     `cmake_minimum_required(VERSION 3.18)
@@ -43,7 +39,7 @@ message("\${main}|\${lab}|\${mpmml_architectures_note}|")
   )
   const { status, stderr } = spawnSync('cmake', ['-P', script], {
     encoding: 'utf8',
-    env: { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}` },
+    env: { ...process.env, PATH: `${inFolder()}${delimiter}${process.env.PATH}` },
   })
   const [main, lab, note] = stderr.split('|')
   return { status, stderr: stderr.replaceAll(/\s+/g, ' '), main, lab, note }

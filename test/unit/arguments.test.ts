@@ -2,9 +2,6 @@
  * Calls every public function with wrong values for every argument and wrong options: each call returns a value or throws an error of
  * this library with a code.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import * as algebra from '../../lib/algebra.js'
 import * as arrays from '../../lib/arrays.js'
@@ -17,14 +14,14 @@ import * as rna from '../../lib/rna.js'
 import * as schedule from '../../lib/schedule.js'
 import * as semirings from '../../lib/semirings.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'mpmml-arguments-'))
+const inFolder = useFolder()
 const home = process.cwd()
 // Some wrong values are names of output files, which must not appear in the project.
-process.chdir(folder)
+process.chdir(inFolder())
 afterAll(() => {
   process.chdir(home)
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const bare = () => Object.create(null)
@@ -70,8 +67,8 @@ const onGraph: Case = { args: [forward, {}], options: true }
 
 let names = 0
 /** Name of a file that doesn't exist yet. */
-const fresh = (ending: string) => join(folder, `${names++}${ending}`)
-const [npy, csv, npz, mtx] = ['a.npy', 'a.csv', 'a.npz', 'e.mtx'].map((name) => join(folder, name)) as [
+const fresh = (ending: string) => inFolder(`${names++}${ending}`)
+const [npy, csv, npz, mtx] = ['a.npy', 'a.csv', 'a.npz', 'e.mtx'].map((name) => inFolder(name)) as [
   string,
   string,
   string,
@@ -104,16 +101,16 @@ const cases: Record<string, Record<string, Case>> = {
     combineDuplicates: { args: [entries, 'max-plus'] },
     npzNames: { args: [npz, {}], options: true },
     readNpz: { args: [npz, {}], options: true },
-    writeNpz: { args: [join(folder, 'b.npz'), { a }, {}], options: true },
+    writeNpz: { args: [inFolder('b.npz'), { a }, {}], options: true },
     readEntries: { args: [mtx, {}], options: true },
-    writeEntries: { args: [join(folder, 'b.mtx'), entries, {}], options: true },
-    writeText: { args: [join(folder, 'a.txt'), 'text', {}], options: true },
+    writeEntries: { args: [inFolder('b.mtx'), entries, {}], options: true },
+    writeText: { args: [inFolder('a.txt'), 'text', {}], options: true },
     formatNpy: { args: [a] },
     parseNpy: { args: [files.formatNpy(a), {}], options: true },
     readNpy: { args: [npy, {}], options: true },
-    writeNpy: { args: [join(folder, 'b.npy'), a, {}], options: true },
+    writeNpy: { args: [inFolder('b.npy'), a, {}], options: true },
     readMatrix: { args: [csv, {}], options: true },
-    writeMatrix: { args: [join(folder, 'b.csv'), a, {}], options: true },
+    writeMatrix: { args: [inFolder('b.csv'), a, {}], options: true },
   },
   arrays: {
     doneJobs: { args: [plan, 0, {}], options: true },
@@ -196,7 +193,7 @@ const cases: Record<string, Record<string, Case>> = {
     nussinov: { args: ['GGGAAACCC', {}], options: true },
     bpmax: { args: ['GGG', 'CCC', {}], options: true },
     parseFasta: { args: ['>one\nGGG\n', {}], options: true },
-    readFasta: { args: [join(folder, 'none.fasta'), {}], options: true },
+    readFasta: { args: [inFolder('none.fasta'), {}], options: true },
   },
   semirings: {
     semiring: {
@@ -216,8 +213,8 @@ const cases: Record<string, Record<string, Case>> = {
     roofsOver: { args: [{ operations: 1, deviceMemory: 1 }, { global: 1, shared: 1 }, true] },
     spread: { args: [[1, 2]] },
     tensorPeak: { args: [{ gpu: {}, peak: null }] },
-    writeResults: { args: [join(folder, 'results.json'), { machine, points: [] }] },
-    readResults: { args: [join(folder, 'results.json')] },
+    writeResults: { args: [inFolder('results.json'), { machine, points: [] }] },
+    readResults: { args: [inFolder('results.json')] },
     microbench: { args: ['reg-reg', {}], options: true },
     microbenchOccupancy: { args: ['reg-reg', {}], options: true },
     calculateOccupancy: { args: [{ registers: 32, threads: 256, gpu: 'sm_61' }], options: true },

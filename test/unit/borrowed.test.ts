@@ -3,9 +3,7 @@
  * a call causes no wrong result.
  */
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as algebra from '../../lib/algebra.js'
@@ -16,6 +14,7 @@ import * as mpmml from '../../lib/index.js'
 import * as semirings from '../../lib/semirings.js'
 import { coded } from '../support/coded.js'
 import { functionsOf } from '../support/exported.js'
+import { useFolder } from '../support/folder.js'
 import { Random } from '../support/generators.js'
 
 type Arrays = Record<string, Int32Array | Float64Array | Uint8Array>
@@ -104,8 +103,8 @@ const onTwo = (
   run: ({ a, b }: Two) => run(shaped(a), shaped(b)),
 })
 
-let folder: string
-const at = (name: string) => join(folder, name)
+const inFolder = useFolder()
+const at = (name: string) => inFolder(name)
 let count = 0
 /** Writes a file, and returns its bytes. */
 const written = async (end: string, write: (path: string) => Promise<void>) => {
@@ -115,12 +114,10 @@ const written = async (end: string, write: (path: string) => Promise<void>) => {
 }
 let device: mpmml.Device
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-borrowed-'))
   device = await mpmml.openDevice({ backend: 'cpu' })
 })
 afterAll(async () => {
   await device.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 // The simulated clock makes work in slices yield to the event loop after each step.
 let clock = 0

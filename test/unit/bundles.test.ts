@@ -1,12 +1,12 @@
 /** Programs with the library in a bundle, and files that a tracer finds. Uses the output of `npm run build:ts`. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import * as addons from '../../lib/addons.cjs'
 import { root, version } from '../../lib/native.js'
+import { useFolder } from '../support/folder.js'
 import { PATIENCE } from '../support/patience.js'
 import { describeUnless } from '../support/skip.js'
 
@@ -41,11 +41,7 @@ describe('the packages that bundlers and tracers find', () => {
 const why = missing ? `no ${missing}` : row === undefined ? `there is no package ${name}` : ''
 
 describeUnless(why, 'a bundle', () => {
-  let folder: string
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-bundle-'))
-  })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const inFolder = useFolder()
 
   const program = `import { info, matrix, mpmmSync } from ${JSON.stringify(library)}
     const { version, addon } = info()
@@ -60,7 +56,7 @@ describeUnless(why, 'a bundle', () => {
     installed: boolean,
     conditions: string[] = [],
   ): Promise<string> {
-    const home = join(folder, place)
+    const home = inFolder(place)
     mkdirSync(home)
     writeFileSync(join(home, 'program.mjs'), program)
     const bundle = await rolldown({

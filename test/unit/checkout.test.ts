@@ -1,30 +1,17 @@
 /** Scripts of package.json in a Git checkout: existing builds, and copied build folders. */
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { root, version } from '../../lib/native.js'
+import { useFolder } from '../support/folder.js'
 import { describeUnless } from '../support/skip.js'
 
 const isPosix = process.platform !== 'win32'
 const hasNpx = isPosix && spawnSync('npx', ['--version']).status === 0
 
-let folder: string
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-checkout-'))
-})
-afterEach(() => rmSync(folder, { recursive: true }))
+const inFolder = useFolder(afterEach)
 
 /** Returns the files of a folder with the times of their last change. */
 const filesIn = (path: string) =>
@@ -38,7 +25,7 @@ describeUnless(!hasNpx && 'npx was not found', 'npx in a checkout', () => {
     const before = built()
     expect(before.length).toBeGreaterThan(1)
     // The separate npm cache doesn't contain the checkout yet.
-    const env = { ...process.env, npm_config_cache: folder, npm_config_offline: 'true' }
+    const env = { ...process.env, npm_config_cache: inFolder(), npm_config_offline: 'true' }
     for (const call of ['first', 'second']) {
       const { status, stdout, stderr } = spawnSync('npx', ['mpmml', '--version'], {
         cwd: root,
@@ -54,9 +41,9 @@ describeUnless(!hasNpx && 'npx was not found', 'npx in a checkout', () => {
 describeUnless(!isPosix && 'cmake is a shell script', 'a build', () => {
   /** Program that writes its arguments into a file. */
   function program(name: string, prints: string) {
-    const file = join(folder, 'bin', name)
-    mkdirSync(join(folder, 'bin'), { recursive: true })
-    writeFileSync(file, `#!/bin/sh\necho "$@" >> ${join(folder, 'calls')}\necho '${prints}'\n`)
+    const file = inFolder('bin', name)
+    mkdirSync(inFolder('bin'), { recursive: true })
+    writeFileSync(file, `#!/bin/sh\necho "$@" >> ${inFolder('calls')}\necho '${prints}'\n`)
     chmodSync(file, 0o755)
     return file
   }
@@ -65,7 +52,7 @@ describeUnless(!isPosix && 'cmake is a shell script', 'a build', () => {
   function build(cache: Record<string, string>, settings: object, env: NodeJS.ProcessEnv = {}) {
     const cmake = program('cmake', 'cmake version 3.25.1')
     program('ninja', '1.11.1')
-    const directory = join(folder, 'build')
+    const directory = inFolder('build')
     mkdirSync(join(directory, 'CMakeFiles'), { recursive: true })
     const entries = { CMAKE_HOME_DIRECTORY: root, CMAKE_COMMAND: cmake, ...cache }
     const lines = Object.entries(entries).map(([name, value]) => `${name}:INTERNAL=${value}`)
@@ -81,7 +68,7 @@ describeUnless(!isPosix && 'cmake is a shell script', 'a build', () => {
         encoding: 'utf8',
         env: {
           ...others,
-          PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}`,
+          PATH: `${inFolder('bin')}${delimiter}${process.env.PATH}`,
           MPMML_BUILD_DIR: directory,
           ...env,
         },
@@ -93,7 +80,7 @@ describeUnless(!isPosix && 'cmake is a shell script', 'a build', () => {
       stderr,
       kept: existsSync(join(directory, 'CMakeFiles')),
       settings: JSON.parse(readFileSync(join(directory, 'mpmml-settings.json'), 'utf8')),
-      calls: existsSync(join(folder, 'calls')) ? readFileSync(join(folder, 'calls'), 'utf8') : '',
+      calls: existsSync(inFolder('calls')) ? readFileSync(inFolder('calls'), 'utf8') : '',
     }
   }
 
@@ -126,8 +113,8 @@ describeUnless(!isPosix && 'cmake is a shell script', 'a build', () => {
   })
 
   it('does nothing for npx if an addon exists', () => {
-    mkdirSync(join(folder, 'build', 'Release'), { recursive: true })
-    writeFileSync(join(folder, 'build', 'Release', 'mpmml.node'), '')
+    mkdirSync(inFolder('build', 'Release'), { recursive: true })
+    writeFileSync(inFolder('build', 'Release', 'mpmml.node'), '')
     const { status, calls, kept } = build({ CMAKE_HOME_DIRECTORY: '/nowhere' }, lab, { npm_command: 'exec' })
     expect({ status, calls, kept }).toEqual({ status: 0, calls: '', kept: true })
   })

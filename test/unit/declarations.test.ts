@@ -3,21 +3,20 @@
  * point exports its name, or if it has none.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript-6'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
+import { useFolder } from '../support/folder.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), 'mpmml-declarations-'))
+const inFolder = useFolder()
 
 beforeAll(() => {
-  mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(root, join(folder, 'node_modules', 'mpmml'))
+  mkdirSync(inFolder('node_modules'))
+  symlinkSync(root, inFolder('node_modules', 'mpmml'))
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Yields expressions whose types are those of all functions' results and of all members of exported types, with their names. */
 function* results(): Generator<[name: string, parameter: string, expression: string]> {
@@ -67,7 +66,7 @@ it('can name the types of all results', () => {
   const lines = all.map(
     ([, parameter, expression], index) => `export const f${index} = (${parameter}) => ${expression}`,
   )
-  writeFileSync(join(folder, 'user.mts'), `${lines.join('\n')}\n`)
+  writeFileSync(inFolder('user.mts'), `${lines.join('\n')}\n`)
   const compilerOptions = {
     strict: true,
     declaration: true,
@@ -78,9 +77,9 @@ it('can name the types of all results', () => {
     types: [],
     preserveSymlinks: true,
   }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.mts'] }))
+  writeFileSync(inFolder('tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.mts'] }))
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { stdout } = spawnSync(process.execPath, [compiler, '-p', '.'], { cwd: folder, encoding: 'utf8' })
+  const { stdout } = spawnSync(process.execPath, [compiler, '-p', '.'], { cwd: inFolder(), encoding: 'utf8' })
   // Results of a module that isn't found have the type any.
   expect(stdout).not.toContain('TS2307')
   const unnamed = stdout.split('\n').flatMap((line) => {

@@ -1,13 +1,12 @@
 /** Reported reasons why CUDA can't be used, in processes that load another driver than the machine's. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { rmSync, writeFileSync } from 'node:fs'
+import { expect } from 'vitest'
 import { info } from '../../lib/index.js'
 import { inDist, readOutput, withoutBuild } from '../support/child.js'
+import { useFolder } from '../support/folder.js'
 import { withoutCuda } from '../support/machine.js'
-import { describeUnless } from '../support/skip.js'
+import { describeUnless, itUnless } from '../support/skip.js'
 
 /** Program that prints the error of every use of CUDA, and computes without CUDA. */
 const program = `
@@ -56,22 +55,17 @@ describeUnless(withoutBuild, 'CUDA', () => {
   const { cuda } = info()
   const canReplace = process.platform === 'linux' && cuda.built
   const because = cuda.built ? 'drivers are replaced on Linux only' : 'the build has no CUDA'
-  let folder: string
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-driver-'))
-  })
-  afterAll(() => rmSync(folder, { recursive: true }))
-  const driver = () => join(folder, 'libcuda.so.1')
+  const inFolder = useFolder()
+  const driver = () => inFolder('libcuda.so.1')
   const found = () => ({
-    LD_LIBRARY_PATH: [folder, process.env.LD_LIBRARY_PATH].filter((path) => path).join(':'),
+    LD_LIBRARY_PATH: [inFolder(), process.env.LD_LIBRARY_PATH].filter((path) => path).join(':'),
   })
 
-  it.skipIf(cuda.built)(
-    cuda.built ? 'left out of the build (skipped: this build has it)' : 'left out of the build',
-    () => expectRefused({}, /built without CUDA|MPMML_ADDON=cpu asks for the addon without CUDA/),
+  itUnless(cuda.built && 'this build has it', 'left out of the build', () =>
+    expectRefused({}, /built without CUDA|MPMML_ADDON=cpu asks for the addon without CUDA/),
   )
 
-  it.skipIf(!canReplace)(canReplace ? 'without a driver' : `without a driver (skipped: ${because})`, () => {
+  itUnless(!canReplace && because, 'without a driver', () => {
     writeFileSync(driver(), 'this is no library')
     expectRefused(found(), /no NVIDIA driver was found/)
   })
@@ -79,23 +73,17 @@ describeUnless(withoutBuild, 'CUDA', () => {
   const compiler = spawnSync('cc', ['--version']).status === 0
   const canCompile = canReplace && compiler
   const missing = canReplace ? 'there is no C compiler' : because
-  it.skipIf(!canCompile)(
-    canCompile ? 'with a driver that is too old' : `with a driver that is too old (skipped: ${missing})`,
-    () => {
-      const source = join(folder, 'driver.c')
-      writeFileSync(source, oldDriver)
-      rmSync(driver(), { force: true })
-      expect(spawnSync('cc', ['-shared', '-fPIC', '-o', driver(), source]).status).toBe(0)
-      expectRefused(found(), /driver is too old: it supports CUDA 9\.0, this build needs .*update the driver/)
-    },
-  )
+  itUnless(!canCompile && missing, 'with a driver that is too old', () => {
+    const source = inFolder('driver.c')
+    writeFileSync(source, oldDriver)
+    rmSync(driver(), { force: true })
+    expect(spawnSync('cc', ['-shared', '-fPIC', '-o', driver(), source]).status).toBe(0)
+    expectRefused(found(), /driver is too old: it supports CUDA 9\.0, this build needs .*update the driver/)
+  })
 
   const none = withoutCuda()
-  it.skipIf(none !== undefined)(
-    none === undefined ? 'with its devices hidden' : `with its devices hidden (skipped: ${none})`,
-    () => {
-      expectRefused({ CUDA_VISIBLE_DEVICES: '' }, /no CUDA device \(CUDA_VISIBLE_DEVICES may hide them\)/)
-      expectRefused({ CUDA_VISIBLE_DEVICES: '-1' }, /no CUDA device \(CUDA_VISIBLE_DEVICES may hide them\)/)
-    },
-  )
+  itUnless(none, 'with its devices hidden', () => {
+    expectRefused({ CUDA_VISIBLE_DEVICES: '' }, /no CUDA device \(CUDA_VISIBLE_DEVICES may hide them\)/)
+    expectRefused({ CUDA_VISIBLE_DEVICES: '-1' }, /no CUDA device \(CUDA_VISIBLE_DEVICES may hide them\)/)
+  })
 })

@@ -1,7 +1,7 @@
 /** The environment variables of the library. Each process reads some of them once. Uses the output of `npm run build:ts`. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { codeFolder, deviceMemoryLimit, environmentBackend, limitPinned } from '../../lib/environment.js'
 import { info, variants } from '../../lib/index.js'
 import { addon, root } from '../../lib/native.js'
@@ -78,86 +78,69 @@ describeUnless(withoutBuild, 'settings of the CPU backend', () => {
   })
 })
 
-describe('MPMML_DEVICE_MEMORY_MIB', () => {
+describe('a variable', () => {
   afterEach(() => {
-    delete process.env.MPMML_DEVICE_MEMORY_MIB
+    vi.unstubAllEnvs()
   })
 
-  it('is a limit in MiB; without a value there is none', () => {
+  // The limit of pinned memory is read once, so wrong values come first.
+  const mebibytes = ['-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)]
+  it.each<[string, string[], string, () => unknown]>([
+    ['MPMML_DEVICE_MEMORY_MIB', ['0', ...mebibytes], 'MiB', deviceMemoryLimit],
+    ['MPMML_PINNED_MEMORY_MIB', mebibytes, 'MiB from 0', () => limitPinned()],
+    ['MPMML_CACHE', ['cache', './cache', 'OFF', '~/cache'], 'absolute path', codeFolder],
+    ['MPMML_BACKEND', ['CPU'], 'MPMML_BACKEND', environmentBackend],
+  ])('%s rejects %j', (name, values, expected, read) => {
+    for (const value of values) {
+      vi.stubEnv(name, value)
+      expectThrown(read, 'OPTION', name, expected, `'${value}'`)
+    }
+  })
+
+  it('MPMML_DEVICE_MEMORY_MIB is a limit in MiB; without a value there is none', () => {
+    vi.stubEnv('MPMML_DEVICE_MEMORY_MIB', undefined)
     expect(deviceMemoryLimit()).toBe(0)
-    process.env.MPMML_DEVICE_MEMORY_MIB = ''
-    expect(deviceMemoryLimit()).toBe(0)
-    process.env.MPMML_DEVICE_MEMORY_MIB = '40'
-    expect(deviceMemoryLimit()).toBe(40 * 2 ** 20)
-    process.env.MPMML_DEVICE_MEMORY_MIB = String(2 ** 32)
-    expect(deviceMemoryLimit()).toBe(2 ** 52)
+    for (const [value, limit] of [
+      ['', 0],
+      ['40', 40 * 2 ** 20],
+      [String(2 ** 32), 2 ** 52],
+    ] as const) {
+      vi.stubEnv('MPMML_DEVICE_MEMORY_MIB', value)
+      expect(deviceMemoryLimit()).toBe(limit)
+    }
   })
 
-  it.each(['0', '-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('rejects %s', (value) => {
-    process.env.MPMML_DEVICE_MEMORY_MIB = value
-    expectThrown(deviceMemoryLimit, 'OPTION', 'MPMML_DEVICE_MEMORY_MIB', 'MiB', `'${value}'`)
-  })
-})
-
-describe('MPMML_CACHE', () => {
-  afterEach(() => {
-    delete process.env.MPMML_CACHE
-  })
-
-  it('is a folder; by default the library’s folder among caches, and none for "off"', () => {
+  it('MPMML_CACHE is a folder; by default the library’s folder among caches, and none for "off"', () => {
+    vi.stubEnv('MPMML_CACHE', undefined)
     const usual = codeFolder()
-    expect(usual === '' || /[\\/]mpmml([\\/]Cache)?$/.test(usual)).toBe(true)
-    process.env.MPMML_CACHE = ''
-    expect(codeFolder()).toBe(usual)
-    process.env.MPMML_CACHE = root
-    expect(codeFolder()).toBe(root)
-    process.env.MPMML_CACHE = 'off'
-    expect(codeFolder()).toBe('')
+    expect(usual).toMatch(/^$|[\\/]mpmml([\\/]Cache)?$/)
+    for (const [value, folder] of [
+      ['', usual],
+      [root, root],
+      ['off', ''],
+    ] as const) {
+      vi.stubEnv('MPMML_CACHE', value)
+      expect(codeFolder()).toBe(folder)
+    }
   })
 
-  it.each(['cache', './cache', 'OFF', '~/cache'])('rejects %s', (value) => {
-    process.env.MPMML_CACHE = value
-    expectThrown(codeFolder, 'OPTION', 'MPMML_CACHE', 'absolute path', `'${value}'`)
-  })
-})
-
-describe('MPMML_PINNED_MEMORY_MIB', () => {
-  afterEach(() => {
-    delete process.env.MPMML_PINNED_MEMORY_MIB
-  })
-
-  it.each(['-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('rejects %s', (value) => {
-    process.env.MPMML_PINNED_MEMORY_MIB = value
-    expectThrown(limitPinned, 'OPTION', 'MPMML_PINNED_MEMORY_MIB', 'MiB from 0', `'${value}'`)
-  })
-
-  it('is a limit in MiB, which is read once; 0 disables the pool', () => {
+  it('MPMML_PINNED_MEMORY_MIB is a limit in MiB, which is read once; 0 disables the pool', () => {
     addon.pretendPinned(true)
-    process.env.MPMML_PINNED_MEMORY_MIB = '0'
+    vi.stubEnv('MPMML_PINNED_MEMORY_MIB', '0')
     limitPinned()
     expect(addon.pinnedUse().limit).toBe(0)
-    process.env.MPMML_PINNED_MEMORY_MIB = '40'
+    vi.stubEnv('MPMML_PINNED_MEMORY_MIB', '40')
     limitPinned()
     expect(addon.pinnedUse().limit).toBe(0)
     addon.limitPinned(40 * 2 ** 20)
     expect(info().cuda.pinned).toEqual({ limit: 40 * 2 ** 20, held: 0, used: 0 })
     addon.pretendPinned(false)
   })
-})
 
-it('accepts three values of MPMML_BACKEND', () => {
-  const before = process.env.MPMML_BACKEND
-  try {
-    for (const value of ['auto', 'cuda', 'cpu'] as const) {
-      process.env.MPMML_BACKEND = value
-      expect(environmentBackend()).toBe(value)
-    }
-    process.env.MPMML_BACKEND = 'CPU'
-    expectThrown(environmentBackend, 'OPTION', 'MPMML_BACKEND', "'CPU'")
-  } finally {
-    if (before === undefined) delete process.env.MPMML_BACKEND
-    else process.env.MPMML_BACKEND = before
-  }
+  it.each(['auto', 'cuda', 'cpu'])('MPMML_BACKEND accepts %s', (value) => {
+    vi.stubEnv('MPMML_BACKEND', value)
+    expect(environmentBackend()).toBe(value)
+  })
 })
 
 it('reads the library’s variables in one file, except the one that selects the addon', () => {

@@ -6,8 +6,8 @@ import { EntryList } from '../../lib/files/entries.js'
 import { readMatrix } from '../../lib/files.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
 import type { Steps } from '../../lib/graph-core/slices.js'
-import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 
 const path = useFolder()
 const reader = {

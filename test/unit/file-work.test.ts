@@ -25,7 +25,7 @@ import { AbortedError, EPSILON, FileError, matrix } from '../../lib/index.js'
 import { temporaryFiles } from '../support/matrix-files.js'
 import { bytesOf, format, int32, int64, npzOf } from '../support/scipy.js'
 
-const { folder, fresh } = temporaryFiles()
+const { inFolder, fresh } = temporaryFiles()
 
 const square = matrix(2, 2, [0, 7, 3, EPSILON])
 const entries = {
@@ -170,10 +170,14 @@ describe('onProgress', () => {
       expect(await outcome(read(path, { onProgress }))).toEqual({ error })
       expect(onProgress).toHaveBeenCalledTimes(1)
     }
+    const shares: number[] = []
     const last = ({ done }: { done: number }) => {
+      shares.push(done)
       if (done === 1) throw 'the end'
     }
     expect(await outcome(read(path, { onProgress: last }))).toEqual({ error: 'the end' })
+    expect(shares).toEqual([...shares].sort((x, y) => x - y))
+    expect(shares[0]).toBeGreaterThanOrEqual(0)
   })
 
   it.each(readers)(
@@ -192,14 +196,14 @@ describe('onProgress', () => {
     'ends %s, %s, with exactly the thrown value, and leaves no file',
     async (_, ending, write) => {
       const path = fresh(ending)
-      const before = readdirSync(folder)
+      const before = readdirSync(inFolder())
       for (const error of thrown()) {
         const onProgress = vi.fn(() => {
           throw error
         })
         expect(await outcome(write(path, { onProgress }))).toEqual({ error })
         expect(onProgress).toHaveBeenCalledTimes(1)
-        expect(readdirSync(folder)).toEqual(before)
+        expect(readdirSync(inFolder())).toEqual(before)
       }
       expect(existsSync(path)).toBe(false)
     },
@@ -295,7 +299,7 @@ describe('long loops', () => {
 
   it('observe the signal during writing of entries', async () => {
     const controller = new AbortController()
-    const [path, before] = [fresh('.mtx'), readdirSync(folder)]
+    const [path, before] = [fresh('.mtx'), readdirSync(inFolder())]
     const writing = writeEntries(
       path,
       { shape: [1, 1], row: zeros(), col: zeros(), value: zeros() },
@@ -303,7 +307,7 @@ describe('long loops', () => {
     )
     setImmediate(() => controller.abort('enough'))
     await expect(writing).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
-    expect(readdirSync(folder)).toEqual(before)
+    expect(readdirSync(inFolder())).toEqual(before)
   })
 })
 

@@ -5,28 +5,26 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AbortedError, FileError, ShapeError } from '../../lib/errors.js'
 import { systemReason, writeComplete, writeFully } from '../../lib/files/files.js'
+import { useFolder } from '../support/folder.js'
+import { asRoot } from '../support/machine.js'
+import { itUnless } from '../support/skip.js'
 
-let folder: string
+const inFolder = useFolder(afterEach)
 let path: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-files-'))
-  path = join(folder, 'c.npy')
+  path = inFolder('c.npy')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const text = (content: string) => (file: FileHandle) => writeFully(file, Buffer.from(content))
 
@@ -41,7 +39,7 @@ describe('writeComplete', () => {
   it('writes the file, and leaves nothing else', async () => {
     await writeComplete(path, text('content'))
     expect(readFileSync(path, 'utf8')).toBe('content')
-    expect(readdirSync(folder)).toEqual(['c.npy'])
+    expect(readdirSync(inFolder())).toEqual(['c.npy'])
   })
 
   it('keeps the old content until the new content is complete', async () => {
@@ -62,7 +60,7 @@ describe('writeComplete', () => {
   })
 
   it('replaces the file behind a symbolic link, not the link', async () => {
-    const target = join(folder, 'target')
+    const target = inFolder('target')
     writeFileSync(target, 'old')
     symlinkSync('target', path)
     await writeComplete(path, text('new'))
@@ -72,13 +70,13 @@ describe('writeComplete', () => {
 
   it('does not change the other names of a replaced file', async () => {
     writeFileSync(path, 'old')
-    linkSync(path, join(folder, 'other'))
+    linkSync(path, inFolder('other'))
     await writeComplete(path, text('new'))
-    expect(readFileSync(join(folder, 'other'), 'utf8')).toBe('old')
+    expect(readFileSync(inFolder('other'), 'utf8')).toBe('old')
   })
 
   it('accepts names as long as the file system allows', async () => {
-    const long = join(folder, 'x'.repeat(255))
+    const long = inFolder('x'.repeat(255))
     await writeComplete(long, text('content'))
     expect(readFileSync(long, 'utf8')).toBe('content')
   })
@@ -95,7 +93,7 @@ describe('writeComplete', () => {
         throw cause
       }),
     )
-    expect(readdirSync(folder)).toEqual(['c.npy'])
+    expect(readdirSync(inFolder())).toEqual(['c.npy'])
     expect(readFileSync(path, 'utf8')).toBe('old')
     if (cause instanceof ShapeError) expect(error).toBe(cause)
     else {
@@ -125,11 +123,11 @@ describe('writeComplete', () => {
     expect(error).toBeInstanceOf(AbortedError)
     expect(error.message).toContain('was aborted by its AbortSignal: see `cause` for the reason')
     expect(error.cause).toBe(controller.signal.reason)
-    expect(readdirSync(folder)).toEqual([])
+    expect(readdirSync(inFolder())).toEqual([])
   })
 
   it('lets one of several writers take a free name if none may overwrite', async () => {
-    const path = join(folder, 'file')
+    const path = inFolder('file')
     const contents = ['first', 'second', 'third', 'fourth']
     const outcomes = await Promise.allSettled(
       contents.map((content) => writeComplete(path, text(content), { overwrite: false })),
@@ -140,14 +138,14 @@ describe('writeComplete', () => {
       outcome.status === 'rejected' ? [outcome.reason.code] : [],
     )
     expect(refused).toEqual(['ERR_MPMML_EXISTS', 'ERR_MPMML_EXISTS', 'ERR_MPMML_EXISTS'])
-    expect(readdirSync(folder)).toEqual(['file'])
+    expect(readdirSync(inFolder())).toEqual(['file'])
   })
 
   it('never replaces anything but a regular file', async () => {
     mkdirSync(path)
-    const pipe = join(folder, 'pipe')
+    const pipe = inFolder('pipe')
     execFileSync('mkfifo', [pipe])
-    const nowhere = join(folder, 'nowhere')
+    const nowhere = inFolder('nowhere')
     symlinkSync('absent', nowhere)
     for (const [target, kind] of [
       [path, 'a folder'],
@@ -160,16 +158,16 @@ describe('writeComplete', () => {
       expect(error.message).toContain(target)
       expect(error.message).toContain(kind)
     }
-    expect(readdirSync(folder).sort()).toEqual(['c.npy', 'nowhere', 'pipe'])
+    expect(readdirSync(inFolder()).sort()).toEqual(['c.npy', 'nowhere', 'pipe'])
     expect(lstatSync('/dev/full').isCharacterDevice()).toBe(true)
   })
 
   it('explains why a file cannot be created', async () => {
     writeFileSync(path, '')
     for (const [target, reason] of [
-      [join(folder, 'absent', 'c.npy'), 'no such file or directory (ENOENT)'],
+      [inFolder('absent', 'c.npy'), 'no such file or directory (ENOENT)'],
       [join(path, 'c.npy'), 'not a directory (ENOTDIR)'],
-      [join(folder, 'x'.repeat(256)), 'name too long (ENAMETOOLONG)'],
+      [inFolder('x'.repeat(256)), 'name too long (ENAMETOOLONG)'],
       ['', 'no such file or directory (ENOENT)'],
       ['/proc/c.npy', '(E'],
       ['a\0b', 'null bytes'],
@@ -180,12 +178,12 @@ describe('writeComplete', () => {
     }
   })
 
-  it.skipIf(process.getuid?.() === 0)('rejects a file without write permission (not as root)', async () => {
+  itUnless(asRoot, 'rejects a file without write permission', async () => {
     writeFileSync(path, 'old', { mode: 0o444 })
     expect((await failure(writeComplete(path, text('new')))).message).toContain('permission denied (EACCES)')
-    chmodSync(folder, 0o555)
-    const error = await failure(writeComplete(join(folder, 'other'), text('new')))
-    chmodSync(folder, 0o755)
+    chmodSync(inFolder(), 0o555)
+    const error = await failure(writeComplete(inFolder('other'), text('new')))
+    chmodSync(inFolder(), 0o755)
     expect(error.message).toContain('permission denied (EACCES)')
   })
 
@@ -193,7 +191,7 @@ describe('writeComplete', () => {
     const contents = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(200_000))
     await Promise.all(contents.map((content) => writeComplete(path, text(content))))
     expect(contents).toContain(readFileSync(path, 'utf8'))
-    expect(readdirSync(folder)).toEqual(['c.npy'])
+    expect(readdirSync(inFolder())).toEqual(['c.npy'])
   })
 })
 

@@ -1,19 +1,14 @@
 /** Results files: written, read back, rejected with a reason, and as CSV. The numbers are synthetic. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
 import { addPoint, jobKey } from '../../bench/lab/job.js'
 import { finallyWrite, storePoint } from '../../bench/lab/runner.js'
 import * as lab from '../../lib/lab.js'
-import { bandwidthPoint, callPoint, madeUpPoints } from '../support/made-up.js'
+import { useFolder } from '../support/folder.js'
+import { bandwidthPoint, callPoint, kernelPoint, madeUpPoints } from '../support/made-up.js'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-lab-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const path = (name: string) => join(folder, name)
+const inFolder = useFolder()
+const path = (name: string) => inFolder(name)
 
 const machine: lab.Machine = {
   gpu: { name: 'Synthetic, "GPU"', computeCapability: '9.0', maxClockMHz: 1000, memoryClockMHz: 500 },
@@ -26,24 +21,14 @@ const machine: lab.Machine = {
   node: '20',
   peak: null,
 }
-const spread = (median: number): lab.Spread => ({ median, q1: median - 1, q3: median + 1, count: 3 })
 const measured = '2020-01-01T00:00:00.000Z'
-const kernel = (m: number, median = 5): lab.KernelPoint => ({
-  kind: 'kernel',
-  sweep: 'cases',
-  name: 'variant',
-  parameters: { m, n: m, k: m, batch: 1, MEMSEL_A: 0 },
-  measured,
-  result: {
-    kernelMs: spread(median),
-    prepareMs: spread(2),
-    analysisMs: spread(2),
-    gops: spread(100),
-    path: 'direct',
-    operandSets: 3,
-    clockMHz: 1000,
-  },
-})
+const kernel = (m: number, median = 5) =>
+  kernelPoint(
+    'cases',
+    'variant',
+    { m, n: m, k: m, batch: 1, MEMSEL_A: 0 },
+    { kernelMs: median, prepareMs: 2, gops: 100, quartile: 1 },
+  )
 const refused: lab.OccupancyPoint = {
   kind: 'occupancy',
   sweep: 'occupancy',
@@ -131,7 +116,7 @@ describe('a results file', () => {
   })
 
   it('is rejected if it is a folder or missing', async () => {
-    await expect(lab.readResults(folder)).rejects.toMatchObject({ code: 'ERR_MPMML_FILE' })
+    await expect(lab.readResults(inFolder())).rejects.toMatchObject({ code: 'ERR_MPMML_FILE' })
     await expect(lab.readResults(path('none.json'))).rejects.toMatchObject({
       code: 'ERR_MPMML_FILE',
       message: expect.stringContaining('ENOENT'),

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { variants } from '../../lib/index.js'
 import * as lab from '../../lib/lab.js'
-import { withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { withCuda, withoutCuda, withoutLaboratory } from '../support/machine.js'
 import { describeUnless } from '../support/skip.js'
 
 const noGpu = withoutCuda()
@@ -71,7 +71,7 @@ it('lists unsupported variants separately, each with its reason', () => {
   }
 })
 
-describe.skipIf(noGpu === undefined)('without a GPU', () => {
+describeUnless(withCuda(), 'without a GPU', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['measure', () => lab.measure(cudaVariant ?? variants()[0]!.name, sizes)],
     ['microbench', () => lab.microbench('reg-reg')],

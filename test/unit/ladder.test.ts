@@ -23,7 +23,7 @@ import {
   microbenchPoint,
   rungParameters,
 } from '../support/made-up.js'
-import { describeUnless, named } from '../support/skip.js'
+import { describeUnless, itUnless } from '../support/skip.js'
 
 const noLab = withoutLaboratory()
 /** Row of the ladder family in the format of the table. */
@@ -236,20 +236,17 @@ describe('borders', () => {
       'On average padding is ahead by 40.00 % (the paper, GTX 680: ahead by 15.51 %); with the copies that pad the operands, behind by 30.00 %',
     )
   })
-  it.skipIf(noLab !== undefined)(
-    named('are swept over sizes that no tile divides, for K = 32 and 64', noLab),
-    () => {
-      const { jobs, sizes } = borders
-      expect(sizes.filter((size) => size % 32 === 0)).toEqual([])
-      const all = jobs([...sizes])
-      expect(new Set(all.map(({ parameters }) => parameters.k))).toEqual(new Set([32, 64]))
-      expect(new Set(all.map(({ parameters }) => parameters.semiring))).toEqual(
-        new Set(['max-plus', 'plus-times']),
-      )
-      // Every size is measured with guards and with padding.
-      expect(all).toHaveLength(2 * 2 * 2 * sizes.length)
-    },
-  )
+  itUnless(noLab, 'are swept over sizes that no tile divides, for K = 32 and 64', () => {
+    const { jobs, sizes } = borders
+    expect(sizes.filter((size) => size % 32 === 0)).toEqual([])
+    const all = jobs([...sizes])
+    expect(new Set(all.map(({ parameters }) => parameters.k))).toEqual(new Set([32, 64]))
+    expect(new Set(all.map(({ parameters }) => parameters.semiring))).toEqual(
+      new Set(['max-plus', 'plus-times']),
+    )
+    // Every size is measured with guards and with padding.
+    expect(all).toHaveLength(2 * 2 * 2 * sizes.length)
+  })
 })
 
 describe('intensity', () => {
@@ -385,7 +382,7 @@ describe('rooflines', () => {
     expect(rooflines(points)).toEqual([])
   })
 
-  it.skipIf(noLab !== undefined)(named('measure every ceiling and every rung', noLab), () => {
+  itUnless(noLab, 'measure every ceiling and every rung', () => {
     const algebra = { semiring: 'max-plus', dtype: 'int32' } as const
     const jobs = rooflineJobs(algebra, 4096)
     const names = (kind: string) => jobs.filter((job) => job.kind === kind).map(({ name }) => name)
@@ -432,7 +429,7 @@ it('prints a line without ncu, and keeps all points', async () => {
 })
 
 describe('bandwidths', () => {
-  it.skipIf(noLab !== undefined)(named('that do not exist are refused', noLab), async () => {
+  itUnless(noLab, 'that do not exist are refused', async () => {
     await expect(lab.bandwidth('l3')).rejects.toMatchObject({ code: 'ERR_MPMML_VARIANT' })
   })
   it('reject wrong options', async () => {

@@ -2,9 +2,7 @@
  * Signals and listeners of all functions. An aborted signal rejects even calls without work. Functions
  * rethrow the value that a listener throws.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as algebra from '../../lib/algebra.js'
 import * as arrays from '../../lib/arrays.js'
@@ -14,6 +12,7 @@ import * as mpmml from '../../lib/index.js'
 import * as rna from '../../lib/rna.js'
 import { lexicographic } from '../../lib/semirings.js'
 import { functionsOf } from '../support/exported.js'
+import { useFolder } from '../support/folder.js'
 
 const N = 300
 const cpu = { backend: 'cpu' } as const
@@ -46,11 +45,10 @@ const entries = {
 const own = lexicographic('min-plus', 'max-min')
 const lanes = (matrix: mpmml.DenseMatrix) => [matrix, matrix] as const
 
-let folder: string
+const inFolder = useFolder()
 let device: mpmml.Device
-const at = (name: string) => join(folder, name)
+const at = (name: string) => inFolder(name)
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-listeners-'))
   for (const name of ['a.npy', 'a.csv', 'a.tsv', 'a.mtx', 'a.gr']) await files.writeMatrix(at(name), a)
   await files.writeNpz(at('a.npz'), { a })
   await files.writeEntries(at('sparse.mtx'), entries)
@@ -60,7 +58,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await device.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** Calls with minimal work, which an aborted signal rejects. */

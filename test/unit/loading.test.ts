@@ -1,16 +1,16 @@
 /** Ways to load the library. Uses the output of `npm run build:ts`. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
 import { root } from '../../lib/native.js'
+import { withoutBuild } from '../support/child.js'
 import { PATIENCE } from '../support/patience.js'
-import { describeUnless } from '../support/skip.js'
+import { describeUnless, itUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
-const built = existsSync(library)
 
 function run(body: string, type: 'module' | 'commonjs' = 'module') {
   const { status, stdout, stderr } = spawnSync(process.execPath, [`--input-type=${type}`, '--eval', body], {
@@ -21,12 +21,11 @@ function run(body: string, type: 'module' | 'commonjs' = 'module') {
   return { status, stdout: stdout.trim(), stderr }
 }
 
-describeUnless(!built && `no ${fileURLToPath(library)}`, 'loading', () => {
+describeUnless(withoutBuild, 'loading', () => {
   // require() rejects ES modules with top-level await, so the library must have none.
-  it.skipIf(!process.features.require_module)(
-    process.features.require_module
-      ? 'require() gives what import gives'
-      : `require() gives what import gives (skipped: Node.js ${process.version} can't require ES modules)`,
+  itUnless(
+    !process.features.require_module && `Node.js ${process.version} can't require ES modules`,
+    'require() gives what import gives',
     () => {
       const { status, stdout, stderr } = run(
         `

@@ -3,26 +3,23 @@
  * Version 1.0"), not by the tested writer.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AbortedError, DTypeError, FileError, OutOfMemoryError, ShapeError } from '../../lib/errors.js'
 import { type ReadNpyOptions, readNpy as readFile, writeNpy as writeFile } from '../../lib/files/npy.js'
 import { formatNpy, parseNpy } from '../../lib/files/npy-bytes.js'
 import type { Matrix } from '../../lib/matrix.js'
 import type { ElementArray } from '../../lib/storage.js'
 import { expectError, expectThrown, thrown } from '../support/expect.js'
+import { useFolder } from '../support/folder.js'
+import { itUnless } from '../support/skip.js'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-npy-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const inFolder = useFolder()
 
 let files = 0
-const fresh = () => join(folder, `${files++}.npy`)
+const fresh = () => inFolder(`${files++}.npy`)
 
 interface Parts {
   version?: [number, number]
@@ -481,8 +478,8 @@ describe('reading', () => {
   })
 
   it('names the path, the kind and the reason if the file cannot be read', async () => {
-    expect(await refusal(join(folder, 'absent.npy'))).toContain('no such file or directory (ENOENT)')
-    expect(await refusal(folder)).toContain('this is a folder')
+    expect(await refusal(inFolder('absent.npy'))).toContain('no such file or directory (ENOENT)')
+    expect(await refusal(inFolder())).toContain('this is a folder')
     expect(await refusal('/dev/zero')).toContain('this is a device')
     expect(await refusal(join(npy({ header: '' }), 'x.npy'))).toContain('not a directory (ENOTDIR)')
     const pipe = fresh()
@@ -635,7 +632,7 @@ describe('numpy itself', () => {
     reason = 'python3 with numpy is not there'
   }
 
-  it.skipIf(reason)(`reads what is written, and is read${reason && ` (skipped: ${reason})`}`, async () => {
+  itUnless(reason, 'reads what is written, and is read', async () => {
     const path = fresh()
     await writeNpy(path, { data: Int32Array.from(sixValues), shape: [3, 2], strides: [1, 3] })
     expect(
@@ -664,7 +661,7 @@ print(json.dumps(paths))`),
     }
   })
 
-  it.skipIf(reason)(`shares booleans and bytes${reason && ` (skipped: ${reason})`}`, async () => {
+  itUnless(reason, 'shares booleans and bytes', async () => {
     const path = fresh()
     python(`import numpy; numpy.save(${JSON.stringify(path)}, numpy.arange(6).reshape(2, 3) % 3 == 0)`)
     expect(await readNpy(path)).toEqual({ data: Uint8Array.of(1, 0, 0, 1, 0, 0), shape: [2, 3] })

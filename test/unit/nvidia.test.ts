@@ -1,24 +1,20 @@
 /** Driver and GPUs of a machine, from files in a folder of the test. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { needsCuda12 } from '../../lib/nvidia.js'
+import { useFolder } from '../support/folder.js'
 
-let root: string
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'mpmml-nvidia-'))
-})
-afterEach(() => rmSync(root, { recursive: true }))
+const inFolder = useFolder(afterEach)
 
 function driver(line: string): void {
-  mkdirSync(join(root, 'proc/driver/nvidia'), { recursive: true })
-  writeFileSync(join(root, 'proc/driver/nvidia/version'), `${line}\nGCC version:  gcc version 12.2.0\n`)
+  mkdirSync(inFolder('proc/driver/nvidia'), { recursive: true })
+  writeFileSync(inFolder('proc/driver/nvidia/version'), `${line}\nGCC version:  gcc version 12.2.0\n`)
 }
 
 let devices = 0
 function device(vendor: string, number: string, kind = '0x030000'): void {
-  const folder = join(root, 'sys/bus/pci/devices', `0000:0${++devices}:00.0`)
+  const folder = inFolder('sys/bus/pci/devices', `0000:0${++devices}:00.0`)
   mkdirSync(folder, { recursive: true })
   for (const [name, value] of Object.entries({ vendor, device: number, class: kind }))
     writeFileSync(join(folder, name), `${value}\n`)
@@ -47,7 +43,7 @@ describe('needsCuda12', () => {
     device('0x10de', RTX_2080)
     for (const line of [proprietary(version), open(version)]) {
       driver(line)
-      expect(needsCuda12(root), line).toBe(expected)
+      expect(needsCuda12(inFolder()), line).toBe(expected)
     }
   })
 
@@ -61,21 +57,21 @@ describe('needsCuda12', () => {
   ])('is true if all GPUs, here %s, are older than Turing', (gpus, expected) => {
     driver(proprietary('580.65.06'))
     for (const gpu of gpus) device('0x10de', gpu)
-    expect(needsCuda12(root)).toBe(expected)
+    expect(needsCuda12(inFolder())).toBe(expected)
   })
 
   it('ignores devices of other vendors and of other classes', () => {
     driver(proprietary('580.65.06'))
     device('0x8086', '0x1912')
     device('0x10de', '0x10ef', '0x040300')
-    expect(needsCuda12(root)).toBe(false)
+    expect(needsCuda12(inFolder())).toBe(false)
     device('0x10de', GTX_1080_TI, '0x030200')
-    expect(needsCuda12(root)).toBe(true)
+    expect(needsCuda12(inFolder())).toBe(true)
   })
 
   it('is false if the files are missing or have other content', () => {
-    expect(needsCuda12(root)).toBe(false)
+    expect(needsCuda12(inFolder())).toBe(false)
     driver('')
-    expect(needsCuda12(root)).toBe(false)
+    expect(needsCuda12(inFolder())).toBe(false)
   })
 })

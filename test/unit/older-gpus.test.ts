@@ -3,17 +3,16 @@
  * a folder of the test, with the addon for the CPU in their place. A preloaded module simulates the files of
  * another machine.
  */
-import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { root, version } from '../../lib/native.js'
+import { readOutput, withoutBuild } from '../support/child.js'
+import { useFolder } from '../support/folder.js'
 import { describeUnless } from '../support/skip.js'
 
-const built = existsSync(join(root, 'dist/lib/index.js'))
 const isForIt = process.platform === 'linux' && process.arch === 'x64'
-const skipped = isForIt ? (built ? '' : 'dist is missing') : 'these packages are for Linux x64'
+const skipped = isForIt ? withoutBuild : 'these packages are for Linux x64'
 
 const packages = {
   'linux-x64-gnu': 'mpmml.node',
@@ -29,19 +28,17 @@ const GTX_1080_TI = '0x1b06'
 const RTX_2080 = '0x1e87'
 const H100 = '0x2330'
 
-let folder: string
+const inFolder = useFolder(afterEach)
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-older-gpus-'))
-  const library = join(folder, 'node_modules', 'mpmml')
+  const library = inFolder('node_modules', 'mpmml')
   cpSync(join(root, 'dist/lib'), join(library, 'dist/lib'), { recursive: true })
   cpSync(join(root, 'native/variants/tuning.json'), join(library, 'native/variants/tuning.json'))
   cpSync(join(root, 'package.json'), join(library, 'package.json'))
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 function install(names: Package[]): void {
   for (const short of names) {
-    const position = join(folder, 'node_modules', '@mpmml', short)
+    const position = inFolder('node_modules', '@mpmml', short)
     mkdirSync(position, { recursive: true })
     const manifest = { name: `@mpmml/${short}`, version, main: packages[short] }
     writeFileSync(join(position, 'package.json'), JSON.stringify(manifest))
@@ -60,7 +57,7 @@ function run(driver: string, gpus: string[], program: string): string {
   const line = `NVRM version: NVIDIA UNIX x86_64 Kernel Module  ${driver}  Thu Feb 22 01:44:30 UTC 2024`
   const files = Object.fromEntries([['/proc/driver/nvidia/version', line], [bus, ''], ...devices])
   writeFileSync(
-    join(folder, 'machine.mjs'),
+    inFolder('machine.mjs'),
     `import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 const files = ${JSON.stringify(files)}
@@ -71,11 +68,11 @@ fs.readdirSync = (path, ...rest) => (path === '${bus}' ? ${JSON.stringify(gpus.m
 syncBuiltinESMExports()
 `,
   )
-  const { MPMML_ADDON: _, ...env } = process.env
-  const args = ['--import', './machine.mjs', '--input-type=module', '--eval', program]
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', env })
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  return stdout.trim()
+  return readOutput(program, {
+    cwd: inFolder(),
+    env: { MPMML_ADDON: undefined },
+    flags: ['--import', './machine.mjs'],
+  })
 }
 
 const taken = (driver: string, gpus: string[]) =>

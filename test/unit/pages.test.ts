@@ -2,10 +2,11 @@
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect } from 'vitest'
 import { inDist, readOutput } from '../support/child.js'
+import { itUnless } from '../support/skip.js'
 
-const skipped = existsSync('/sys/kernel/mm/transparent_hugepage') ? '' : ' (skipped: this system has none)'
+const skipped = existsSync('/sys/kernel/mm/transparent_hugepage') ? undefined : 'this system has none'
 
 /**
  * Returns whether huge pages were requested for a matrix of 64 MiB that `body` creates as `made`, and the sum of its elements. The
@@ -27,7 +28,7 @@ function after(body: string): { huge: boolean; sum: number } {
   return JSON.parse(readOutput(program))
 }
 
-it.skipIf(skipped)(`reads files into huge pages${skipped}`, () => {
+itUnless(skipped, 'reads files into huge pages', () => {
   const path = JSON.stringify(join(tmpdir(), `mpmml-pages-${process.pid}.npy`))
   const body = `
     import { rmSync } from 'node:fs'
@@ -37,7 +38,7 @@ it.skipIf(skipped)(`reads files into huge pages${skipped}`, () => {
   expect(after(body)).toEqual({ huge: true, sum: 3 * 2 ** 24 })
 })
 
-it.skipIf(skipped)(`allocates results of products in huge pages${skipped}`, () => {
+itUnless(skipped, 'allocates results of products in huge pages', () => {
   const body = `
     const ones = new Int32Array(4096).fill(1)
     const { c: made } = await mpmm(matrix(4096, 1, ones), matrix(1, 4096, ones), { backend: 'cpu' })`

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { ended, inDist, readOutput, runModule, withoutBuild } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
-import { describeUnless } from '../support/skip.js'
+import { describeUnless, itIf } from '../support/skip.js'
 
 const program = (body: string) => `
   import { matrix, mpmm, mpmmSync, openDevice, explainBackend, variants } from ${inDist('lib/index.js')}
@@ -182,7 +182,7 @@ describeUnless(withoutBuild, 'processes and threads', () => {
     const succeeds = (body: string) => readOutput(program(body))
 
     // test/unit/device-processes.test.ts covers the CPU.
-    const itOnGpu = it.skipIf(backend === 'cpu')
+    const itOnGpu = (what: string, test: () => void) => itIf(backend !== 'cpu', what, test)
 
     describeUnless(missing, 'a process', () => {
       itOnGpu('keeps no idle process alive after any use', () => {
@@ -245,9 +245,8 @@ describeUnless(withoutBuild, 'processes and threads', () => {
         expect(stderr).toContain('planned')
       })
 
-      itOnGpu.each(['worker.terminate()', 'process.exit(3) in it'])(
-        'outlives a worker that works: %s',
-        (end) => {
+      for (const end of ['worker.terminate()', 'process.exit(3) in it'])
+        itOnGpu(`outlives a worker that works: ${end}`, () => {
           const exits = end.startsWith('process')
           const output = succeeds(`
             import { Worker } from 'node:worker_threads'
@@ -267,8 +266,7 @@ describeUnless(withoutBuild, 'processes and threads', () => {
             console.log((await (await mpmm(a, a)).c.download()).data[7])
           `)
           expect(output).toBe(`started\n${exits ? 3 : 1}\n2`)
-        },
-      )
+        })
 
       it('works in workers and in the main thread, each with a device of its own', () => {
         const chain = (value: number) => `

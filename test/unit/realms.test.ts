@@ -6,7 +6,7 @@ import { earliestStarts, greatestSubsolution, maximumCycleMean, star, trajectory
 import { formatNpy, parseNpy, writeEntries } from '../../lib/files.js'
 import { parseGraph, shortestPaths, transitiveClosure, verifyPaths } from '../../lib/graph.js'
 import { matrix, mpmm, openDevice } from '../../lib/index.js'
-import { useFolder } from '../cli/support.js'
+import { useFolder } from '../support/folder.js'
 
 const path = useFolder()
 

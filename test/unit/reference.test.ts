@@ -2,11 +2,11 @@
  * The API reference: every public symbol has a doc comment for its readers, and its examples print the stated output. The site with
  * the reference and the guides is tested too.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
+import { useFolder } from '../support/folder.js'
 import { withoutCuda } from '../support/machine.js'
 import { entries, lacks, needsQueue, onQueue, outputOf, type Ran, runAll } from '../support/programs.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
@@ -49,8 +49,8 @@ interface Symbol {
   owner: number
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'mpmml-reference-'))
-const site = join(folder, 'site')
+const inFolder = useFolder()
+const site = inFolder('site')
 let symbols: Symbol[] = []
 let examples: Example[] = []
 
@@ -80,7 +80,7 @@ function* symbolsIn(owner: Reflection, path: string, exported: boolean): Generat
 }
 
 beforeAll(async () => {
-  const file = join(folder, 'reference.json')
+  const file = inFolder('reference.json')
   const outcome = await runProgram(process.execPath, [
     // Node.js 20 has only module.register(), which newer versions deprecate with warning DEP0205.
     '--disable-warning=DEP0205',
@@ -108,8 +108,6 @@ beforeAll(async () => {
     })),
   )
 })
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Returns the names of symbols with a problem, and the advice how to write their comment. */
 const wrong = (those: Symbol[], advice: string) => those.map(({ name }) => `${name}: ${advice}`)
@@ -195,7 +193,7 @@ const needsServer = ({ place }: Example) => place.startsWith('mpmml/queue.')
 
 it('has examples for a queue that could run', async () => {
   for (const { place, code } of examples.filter(needsServer)) {
-    const file = join(folder, 'queue.mjs')
+    const file = inFolder('queue.mjs')
     writeFileSync(file, code)
     expect(await runProgram(process.execPath, ['--check', file]), place).toMatchObject({ status: 0 })
   }
@@ -221,7 +219,7 @@ async function runExamples(those: readonly Example[]): Promise<Ran[]> {
       .map(([name, from]) => `import { ${name} } from '${from}'\n`)
     return imports.join('') + code
   })
-  return runAll(codes, join(folder, 'examples'))
+  return runAll(codes, inFolder('examples'))
 }
 
 it('has examples that print the stated output', async () => {

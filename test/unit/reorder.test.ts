@@ -1,10 +1,10 @@
 /** Reordering the machine code of main loops: the first steps of max-plus on int32, as CUDA 13.0 compiles them for sm_90. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { useFolder } from '../support/folder.js'
+import { describeUnless } from '../support/skip.js'
 
 interface Instruction {
   name: string
@@ -269,50 +269,52 @@ describe('a cubin', () => {
   })
 })
 
-describe.skipIf(process.platform === 'win32')('the program in place of nvcc', () => {
-  let folder: string
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-reorder-'))
-    writeFileSync(join(folder, 'kernel.cubin'), cubin())
-    program('ptxas', `cp ${folder}/kernel.cubin "$5"`)
-  })
-  afterEach(() => rmSync(folder, { recursive: true }))
+describeUnless(
+  process.platform === 'win32' && 'the programs in its place are scripts of a shell',
+  'the program in place of nvcc',
+  () => {
+    const inFolder = useFolder(afterEach)
+    beforeEach(() => {
+      writeFileSync(inFolder('kernel.cubin'), cubin())
+      program('ptxas', `cp ${inFolder()}/kernel.cubin "$5"`)
+    })
 
-  function program(name: string, script: string): void {
-    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
-    chmodSync(join(folder, name), 0o755)
-  }
-  /** Simulates a compiler that runs the given commands and by default writes `plain`. */
-  function compileWith(steps: string[]): { status: number | null; object: string } {
-    const said = steps.map((step) => `echo '#$ ${step}' >&2`).join('\n')
-    program('nvcc', `if [ "$1" = --dryrun ]; then\n${said}\nexit 0; fi\necho plain > ${folder}/object`)
-    const nvcc = fileURLToPath(new URL('../../native/reorder/nvcc.mjs', import.meta.url))
-    const { status } = spawnSync(process.execPath, [nvcc, join(folder, 'nvcc'), '-c', 'kernel.cu'])
-    return { status, object: readFileSync(join(folder, 'object'), 'latin1') }
-  }
-  const settings = () => `PATH=${folder}:${process.env.PATH}`
-  const assembler = () => `ptxas -arch=sm_90 -m64 "kernel.ptx" -o "${folder}/sm_90.cubin"`
+    function program(name: string, script: string): void {
+      writeFileSync(inFolder(name), `#!/bin/sh\n${script}\n`)
+      chmodSync(inFolder(name), 0o755)
+    }
+    /** Simulates a compiler that runs the given commands and by default writes `plain`. */
+    function compileWith(steps: string[]): { status: number | null; object: string } {
+      const said = steps.map((step) => `echo '#$ ${step}' >&2`).join('\n')
+      program('nvcc', `if [ "$1" = --dryrun ]; then\n${said}\nexit 0; fi\necho plain > ${inFolder()}/object`)
+      const nvcc = fileURLToPath(new URL('../../native/reorder/nvcc.mjs', import.meta.url))
+      const { status } = spawnSync(process.execPath, [nvcc, inFolder('nvcc'), '-c', 'kernel.cu'])
+      return { status, object: readFileSync(inFolder('object'), 'latin1') }
+    }
+    const settings = () => `PATH=${inFolder()}:${process.env.PATH}`
+    const assembler = () => `ptxas -arch=sm_90 -m64 "kernel.ptx" -o "${inFolder()}/sm_90.cubin"`
 
-  it('puts reordered machine code into the object file', () => {
-    const { status, object } = compileWith([
-      settings(),
-      assembler(),
-      `cp ${folder}/sm_90.cubin ${folder}/object`,
-    ])
-    expect(status).toBe(0)
-    expect(object).toBe(reorderCubin(cubin()).file.toString('latin1'))
-  })
+    it('puts reordered machine code into the object file', () => {
+      const { status, object } = compileWith([
+        settings(),
+        assembler(),
+        `cp ${inFolder()}/sm_90.cubin ${inFolder()}/object`,
+      ])
+      expect(status).toBe(0)
+      expect(object).toBe(reorderCubin(cubin()).file.toString('latin1'))
+    })
 
-  it('compiles like nvcc if a command fails, or if the output has no machine code for sm_90', () => {
-    expect(compileWith([settings(), assembler(), 'false'])).toEqual({ status: 0, object: 'plain\n' })
-    expect(compileWith(['true'])).toEqual({ status: 0, object: 'plain\n' })
-  })
+    it('compiles like nvcc if a command fails, or if the output has no machine code for sm_90', () => {
+      expect(compileWith([settings(), assembler(), 'false'])).toEqual({ status: 0, object: 'plain\n' })
+      expect(compileWith(['true'])).toEqual({ status: 0, object: 'plain\n' })
+    })
 
-  it('compiles like nvcc if the output of ptxas is not a cubin', () => {
-    writeFileSync(join(folder, 'kernel.cubin'), Buffer.alloc(100))
-    expect(compileWith([settings(), assembler()])).toEqual({ status: 0, object: 'plain\n' })
-  })
-})
+    it('compiles like nvcc if the output of ptxas is not a cubin', () => {
+      writeFileSync(inFolder('kernel.cubin'), Buffer.alloc(100))
+      expect(compileWith([settings(), assembler()])).toEqual({ status: 0, object: 'plain\n' })
+    })
+  },
+)
 
 // Measured on an H200 with two warps per quarter of a multiprocessor (docs/notes.md), in clocks per repetition.
 describe('the rule of register banks', () => {

@@ -5,6 +5,7 @@ import { kernelSweeps } from '../../bench/lab/kernel-sweeps.js'
 import { Data } from '../../bench/report/data.js'
 import { reportPage } from '../../bench/report/page.js'
 import { type KernelPoint, newResults, type Results, readResults } from '../../lib/lab.js'
+import { kernelPoint } from '../support/made-up.js'
 
 const { space } = kernelSweeps
 
@@ -27,23 +28,8 @@ function point(gops: number, changed: Record<string, number> = {}): KernelPoint 
     batch: 1,
     ...changed,
   }
-  const spread = (median: number) => ({ median, q1: median, q3: median, count: 1 })
-  return {
-    kind: 'kernel',
-    sweep: 'space',
-    name: `mpmml_maxplus_i32_${p.X}x${p.Y}_${p.BS_i}x${p.BS_j}_s${p.S}_case${p.MEMSEL_A}${p.MEMSEL_B}_sub${p.Sub_X}x${p.Sub_Y}${p.Transpose ? '_at' : ''}`,
-    parameters: p,
-    measured: '2020-01-01T00:00:00.000Z',
-    result: {
-      kernelMs: spread(1),
-      prepareMs: spread(0),
-      analysisMs: spread(0),
-      gops: spread(gops),
-      path: 'direct',
-      operandSets: 1,
-      clockMHz: 1000,
-    },
-  }
+  const name = `mpmml_maxplus_i32_${p.X}x${p.Y}_${p.BS_i}x${p.BS_j}_s${p.S}_case${p.MEMSEL_A}${p.MEMSEL_B}_sub${p.Sub_X}x${p.Sub_Y}${p.Transpose ? '_at' : ''}`
+  return kernelPoint('space', name, p, { gops })
 }
 const points = [
   point(26800),

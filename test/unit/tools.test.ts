@@ -1,12 +1,13 @@
 /** Developers' tools that run without a GPU. Uses the output of `npm run build`. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { variants } from '../../lib/index.js'
 import { root } from '../../lib/native.js'
-import { withoutCuda } from '../support/machine.js'
+import { useFolder } from '../support/folder.js'
+import { withCuda } from '../support/machine.js'
+import { itUnless } from '../support/skip.js'
 
 function run(tool: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(
@@ -50,22 +51,10 @@ describe('the products that compute-sanitizer watches', () => {
 })
 
 describe('sanitize', () => {
-  it.skipIf(withoutCuda() === undefined)('cuda reports in one line that there is no GPU, and fails', () => {
+  itUnless(withCuda(), 'cuda reports in one line that there is no GPU, and fails', () => {
     const { status, stdout, stderr } = run('sanitize.mjs', 'cuda')
     expect(stderr).toMatch(/^mpmml: compute-sanitizer needs a GPU, and none can be used: [^\n]+\n$/)
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-  })
-
-  it.each([
-    ['other', /expected address, thread, cuda, not other/],
-    ['cuda --tool other', /--tool can be memcheck, racecheck, initcheck, synccheck, not other/],
-    ['cuda one two', /expected one filter, not one two/],
-    ['cuda --other', /--other/],
-  ])('reports wrong usage for %s', (args, message) => {
-    const { status, stderr } = run('sanitize.mjs', ...args.split(' '))
-    expect(stderr).toMatch(/^mpmml: [^\n]+\n$/)
-    expect(stderr).toMatch(message)
-    expect(status).toBe(2)
   })
 })
 
@@ -80,32 +69,34 @@ describe('fuzz', () => {
     )
     expect(status).toBe(0)
   })
+})
 
-  it.each([
-    ['--seed x', /--seed must be a whole number/],
-    ['--backend gpu', /--backend can be auto, cpu, cuda, webgpu, not gpu/],
-    ['--devices 3', /--devices can be one, pretended, all, not 3/],
-    ['--only nothing', /--only can be all, product/],
-    ['--other', /--other/],
-  ])('reports wrong usage for %s', (args, message) => {
-    const { status, stderr } = run('fuzz.mjs', ...args.split(' '))
-    expect(stderr).toMatch(/^mpmml: [^\n]+\n$/)
-    expect(stderr).toMatch(message)
-    expect(status).toBe(2)
-  })
+it.each([
+  ['sanitize other', /expected address, thread, cuda, not other/],
+  ['sanitize cuda --tool other', /--tool can be memcheck, racecheck, initcheck, synccheck, not other/],
+  ['sanitize cuda one two', /expected one filter, not one two/],
+  ['sanitize cuda --other', /--other/],
+  ['fuzz --seed x', /--seed must be a whole number/],
+  ['fuzz --backend gpu', /--backend can be auto, cpu, cuda, webgpu, not gpu/],
+  ['fuzz --devices 3', /--devices can be one, pretended, all, not 3/],
+  ['fuzz --only nothing', /--only can be all, product/],
+  ['fuzz --other', /--other/],
+])('wrong usage is reported for %s', (command, message) => {
+  const [tool, ...args] = command.split(' ')
+  const { status, stderr } = run(`${tool}.mjs`, ...args)
+  expect(stderr).toMatch(/^mpmml: [^\n]+\n$/)
+  expect(stderr).toMatch(message)
+  expect(status).toBe(2)
 })
 
 describe('the toolkit for older GPUs', () => {
+  const inFolder = useFolder()
+
   it('is taken from a folder that contains it', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'mpmml-toolkit-'))
-    try {
-      mkdirSync(join(folder, 'bin'))
-      writeFileSync(join(folder, 'bin', 'nvcc'), '')
-      const nvcc = `${join(folder, 'bin', 'nvcc')}\n`
-      expect(run('older-toolkit.mjs', folder)).toEqual({ status: 0, stdout: nvcc, stderr: '' })
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
+    mkdirSync(inFolder('bin'))
+    writeFileSync(inFolder('bin', 'nvcc'), '')
+    const nvcc = `${inFolder('bin', 'nvcc')}\n`
+    expect(run('older-toolkit.mjs', inFolder())).toEqual({ status: 0, stdout: nvcc, stderr: '' })
   })
 
   it('isn’t needed to reject sources that don’t exist', () => {

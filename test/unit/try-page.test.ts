@@ -3,7 +3,9 @@
  * test/browser.
  */
 import { existsSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
 
 /** The page imports the library by its name. */
 const missing = !existsSync(new URL('../../dist/lib/index.js', import.meta.url))
@@ -15,7 +17,7 @@ const page = missing
       ...(await import('../../docs/try/csv.js')),
     }
 
-describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)' : ''}`, () => {
+describeUnless(withoutBuild, 'the page', () => {
   const {
     random,
     withZeros,

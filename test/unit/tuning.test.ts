@@ -1,22 +1,21 @@
 /** Files with measured choices of kernels. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type MpmmOptions, matrix, plan } from '../../lib/index.js'
 import { kindsToTune } from '../../lib/lab/tune-webgpu.js'
 import { addon, root } from '../../lib/native.js'
 import { readTuning } from '../../lib/tuning.js'
+import { useFolder } from '../support/folder.js'
 
 const { allRows } = (await import(new URL('../../native/variants/rows.mjs', import.meta.url).href)) as {
   allRows: () => { name: string; automatic: boolean; family: { backend: string } }[]
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'mpmml-tuning-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const inFolder = useFolder()
 
 const written = (content: string) => {
-  const path = join(folder, 'tuning.json')
+  const path = inFolder('tuning.json')
   writeFileSync(path, content)
   return path
 }
@@ -42,7 +41,7 @@ describe('a file of measured choices', () => {
   })
 
   it('is empty if it is missing', () => {
-    expect(readTuning(join(folder, 'missing.json'))).toBeNull()
+    expect(readTuning(inFolder('missing.json'))).toBeNull()
   })
 
   it('is read', () => {

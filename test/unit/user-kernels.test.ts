@@ -2,14 +2,13 @@
  * NVIDIA's assembler accepts the kernels of custom semirings. The test needs an addon with CUDA and `ptxas`, but no GPU.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { Addon, NativeUserSemiring } from '../../lib/native-interface.js'
 import { operations } from '../../native/variants/expressions.mjs'
+import { useFolder } from '../support/folder.js'
 import { Random } from '../support/generators.js'
 import { describeUnless } from '../support/skip.js'
 import {
@@ -40,12 +39,10 @@ const simple = (type: LaneType, plus: string, times: string): Definition => ({
 
 describeUnless(!works && 'no addon with CUDA, or no ptxas', 'text of kernels', () => {
   let addon: Addon
-  let folder = ''
+  const inFolder = useFolder()
   beforeAll(() => {
     addon = createRequire(import.meta.url)(file) as Addon
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-ptx-'))
   })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   const textsOf = (definition: Definition) =>
     addon.userKernelTexts(addon.userSemiring(fieldsOf(definition)) as NativeUserSemiring)
@@ -53,9 +50,9 @@ describeUnless(!works && 'no addon with CUDA, or no ptxas', 'text of kernels', (
   const expectAssembled = (ptx: string, name: string) => {
     expect(ptx).not.toContain('// @')
     const [, target] = /^\.target (\w+)/m.exec(ptx)!
-    const path = join(folder, `${name}.ptx`)
+    const path = inFolder(`${name}.ptx`)
     writeFileSync(path, ptx)
-    const { status, stderr } = spawnSync('ptxas', [`-arch=${target}`, path, '-o', join(folder, 'out')], {
+    const { status, stderr } = spawnSync('ptxas', [`-arch=${target}`, path, '-o', inFolder('out')], {
       encoding: 'utf8',
     })
     expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: '' })

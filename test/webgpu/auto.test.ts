@@ -1,9 +1,9 @@
 /** Closures and powers that `auto` computes by WebGPU, on an adapter that is presented as a GPU. */
-import { describe, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { power, star } from '../../lib/algebra.js'
 import { matrix } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
-import { named } from '../support/skip.js'
+import { describeUnless } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
 const state = vi.hoisted(() => ({ isFaster: true, kinds: [] as object[] }))
@@ -33,7 +33,7 @@ const reason = await withoutWebGpu()
 const n = 513
 const NONE = 2 ** 31 - 1
 
-describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
+describeUnless(reason, 'webgpu', () => {
   /** Weights of a directed ring: an edge of weight 1 from each node to the next one. */
   const ring = (nodes: number, weight = 1) => {
     const data = new Int32Array(nodes * nodes).fill(NONE)

@@ -1,9 +1,7 @@
 /** Calls that name WebGPU: rejections, reports, and behaviour without a GPU or without the package. */
-import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { shortestPaths } from '../../lib/graph.js'
 import {
   explainBackend,
@@ -18,8 +16,10 @@ import {
 import { root } from '../../lib/native.js'
 import { nussinov } from '../../lib/rna.js'
 import { semiring } from '../../lib/semirings.js'
-import { expectError, expectThrown } from '../support/expect.js'
-import { named } from '../support/skip.js'
+import { readOutput } from '../support/child.js'
+import { errorOf, expectError, expectThrown } from '../support/expect.js'
+import { useFolder } from '../support/folder.js'
+import { describeUnless } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
 const reason = await withoutWebGpu()
@@ -27,12 +27,6 @@ const reason = await withoutWebGpu()
 const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
 const b = matrix(3, 2, Int32Array.of(2, 5, 3, 3, 1, 6))
 const webgpu = { backend: 'webgpu' } as const
-
-const rejection = (call: Promise<unknown>) =>
-  call.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
 
 describe('the backend webgpu by name', () => {
   const floats = matrix(1, 1, Float64Array.of(1))
@@ -70,7 +64,7 @@ describe('the backend webgpu by name', () => {
     ],
     ['RNA', () => nussinov('GGGAAACCC', webgpu), 'OPTION', 'webgpu'],
   ])('rejects %s', async (_, call, code, text) => {
-    expectError(await rejection(call()), code, text)
+    expectError(await errorOf(call()), code, text)
   })
 
   it('is rejected by mpmmSync, which blocks', () => {
@@ -78,7 +72,7 @@ describe('the backend webgpu by name', () => {
   })
 })
 
-describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
+describeUnless(reason, 'webgpu', () => {
   it('reports the backend, device, variant and times', async () => {
     // K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c.
     const { c, backend, device, devices, variant, timing } = await mpmm(a, b, webgpu)
@@ -111,7 +105,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     expect(device.memory().used).toBeGreaterThanOrEqual(24)
     const { c } = await mpmm(there, b)
     expect((await c.download()).data).toEqual(Int32Array.of(9, 9, 10, 13))
-    expectError(await rejection(mpmm(there, b, { backend: 'cpu' })), 'OPTION', 'the GPU of WebGPU')
+    expectError(await errorOf(mpmm(there, b, { backend: 'cpu' })), 'OPTION', 'the GPU of WebGPU')
     expectThrown(() => mpmmSync(there as never, b as never), 'OPTION', 'await mpmm')
     await device.close()
   })
@@ -135,7 +129,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     const { distances, backend } = await shortestPaths(graph, webgpu)
     expect([distances.data[2], backend]).toEqual([9, 'webgpu'])
     expectError(
-      await rejection(shortestPaths(graph, { ...webgpu, method: 'search' })),
+      await errorOf(shortestPaths(graph, { ...webgpu, method: 'search' })),
       'OPTION',
       "backend 'webgpu'",
     )
@@ -143,9 +137,8 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
 })
 
 describe('a package without webgpu', () => {
-  let folder: string
+  const inFolder = useFolder()
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-without-'))
     for (const file of [
       'package.json',
       'dist/lib/index.js',
@@ -153,24 +146,18 @@ describe('a package without webgpu', () => {
       'dist/lib/webgpu-thread.js',
       'dist/lib/addons.cjs',
     ])
-      cpSync(join(root, file), join(folder, file), { recursive: true })
-    mkdirSync(join(folder, 'build'))
-    symlinkSync(join(root, 'build', 'Release'), join(folder, 'build', 'Release'))
-    mkdirSync(join(folder, 'node_modules'))
+      cpSync(join(root, file), inFolder(file), { recursive: true })
+    mkdirSync(inFolder('build'))
+    symlinkSync(join(root, 'build', 'Release'), inFolder('build', 'Release'))
+    mkdirSync(inFolder('node_modules'))
     for (const name of ['bindings', 'file-uri-to-path'])
-      symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+      symlinkSync(join(root, 'node_modules', name), inFolder('node_modules', name))
   })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   const run = (program: string, env = {}) => {
-    const library = JSON.stringify(join(folder, 'dist', 'lib', 'index.js'))
+    const library = JSON.stringify(inFolder('dist', 'lib', 'index.js'))
     const text = `import { explainBackend, matrix, mpmm } from ${library}\nconst a = matrix(1, 1, [1])\n${program}`
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', text], {
-      encoding: 'utf8',
-      env: { ...process.env, ...env },
-    })
-    expect(stderr).toBe('')
-    return stdout.trim()
+    return readOutput(text, { env })
   }
 
   it('rejects the named backend with the command that installs it, and computes on the CPU by default', () => {

@@ -1,22 +1,20 @@
 /** Choice of backend auto between WebGPU and the CPU, with simulated measurements. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { ProductKind } from '../../lib/webgpu/choice.js'
+import { useFolder } from '../support/folder.js'
 
 const kind: ProductKind = { semiring: 'max-plus', dtype: 'int32', witness: false, m: 1024, n: 1024, k: 1024 }
 
-let folder: string
+const inFolder = useFolder(afterEach)
 beforeEach(() => {
   // Choices are cached for the process, and a file of choices is read once.
   vi.resetModules()
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-choice-'))
-  for (const name of ['XDG_CACHE_HOME', 'HOME', 'LOCALAPPDATA']) vi.stubEnv(name, folder)
+  for (const name of ['XDG_CACHE_HOME', 'HOME', 'LOCALAPPDATA']) vi.stubEnv(name, inFolder())
 })
 afterEach(() => {
   vi.unstubAllEnvs()
-  rmSync(folder, { recursive: true })
 })
 
 const choice = () => import('../../lib/webgpu/choice.js')

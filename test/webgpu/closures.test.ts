@@ -1,5 +1,6 @@
 /** Limits of closures on a WebGPU device; test/webgpu/laws.test.ts has closures of random graphs. */
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
+import { describeUnless } from '../support/skip.js'
 import { callsOf, close, endDevices, withoutAdapter } from '../support/webgpu-calls.js'
 
 const reason = await withoutAdapter()
@@ -14,7 +15,7 @@ function line(nodes: number, weight: number): Int32Array {
   return weights
 }
 
-describe.skipIf(reason)('a closure on a WebGPU device', () => {
+describeUnless(reason, 'a closure on a WebGPU device', () => {
   it.each([1, 63, 64, 65, 130])('has the sums of all edges between %d nodes in a line', async (n) => {
     const weights = line(n, -3)
     const edges = weights.slice()

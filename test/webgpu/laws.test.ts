@@ -17,7 +17,7 @@ import {
 import { expectRight } from '../support/products/law.js'
 import { compute, type ExecutionTarget, type ResultTarget, targetsOf } from '../support/products/targets.js'
 import { mixed, startFor, tied } from '../support/products/values.js'
-import { named } from '../support/skip.js'
+import { describeUnless, itIf } from '../support/skip.js'
 import { drawn } from '../support/suite-products.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
@@ -47,7 +47,7 @@ function kindsOf({ isInteger, isTruth, isFloat }: Algebra): string[] {
   return isFloat ? ['zero scattered', 'any numbers', 'zeros of both signs'] : ['zero scattered', 'any int32']
 }
 
-describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
+describeUnless(reason, 'webgpu', () => {
   const { targets, open, close } = targetsOf('webgpu')
   beforeAll(open)
   afterAll(close)
@@ -107,7 +107,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
       }
     })
 
-    it.skipIf(!witness)('returns the smallest k among equal candidates', async () => {
+    itIf(witness, 'returns the smallest k among equal candidates', async () => {
       expect(await check(drawn(algebra, tied(algebra), ragged, { witness }), target('arrays'))).toBe(true)
     })
   })

@@ -3,10 +3,10 @@
  * device.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { matrix, mpmm, openDevice } from '../../lib/index.js'
 import type { Addon } from '../../lib/native-interface.js'
-import { named } from '../support/skip.js'
+import { describeUnless } from '../support/skip.js'
 
 const gpu = vi.hoisted(() => ({ reason: '', device: undefined as GPUDevice | undefined }))
 
@@ -59,7 +59,7 @@ function squared(): Int32Array {
   return c
 }
 
-describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
+describeUnless(reason, 'webgpu', () => {
   afterEach(() => {
     vi.unstubAllEnvs()
   })

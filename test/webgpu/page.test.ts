@@ -3,20 +3,19 @@
  * backend in a worker. A stand-in for the WebAssembly module has its lists and tables, and only the code of self-tests, because
  * the page computes nothing else on the CPU.
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { load } from '../../lib/load.js'
 import { root } from '../../lib/native.js'
 import { type Addon, nativeCalls, requestAt } from '../../lib/native-interface.js'
-import { chromium, type Page, startBrowser } from '../support/browser.js'
-import { named } from '../support/skip.js'
+import { type Page, startBrowser, withoutChromium } from '../support/browser.js'
+import { useFolder } from '../support/folder.js'
+import { describeUnless, missingFile } from '../support/skip.js'
 import { policy, serveFolder, type WebServer } from '../support/web-server.js'
 
-const built = existsSync(join(root, 'dist', 'browser', 'index.js'))
-const reason = !chromium ? 'there is no Chromium' : built ? undefined : 'dist/browser is not built'
+const reason = withoutChromium ?? missingFile(join(root, 'dist', 'browser', 'index.js'))
 
 const native = load<Addon>().addon
 
@@ -90,12 +89,11 @@ async function openPage(
   return { server, browser }
 }
 
-describe.skipIf(reason !== undefined)(named('a page', reason), () => {
-  let folder: string
+describeUnless(reason, 'a page', () => {
+  const inFolder = useFolder()
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-webgpu-'))
     writeFileSync(
-      join(folder, 'index.html'),
+      inFolder('index.html'),
       '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module" src="page.js"></script>',
     )
     // Paths as in the package, so that imports of the package's own name resolve.
@@ -120,13 +118,12 @@ describe.skipIf(reason !== undefined)(named('a page', reason), () => {
       ],
       logLevel: 'warn',
     })
-    await bundle.write({ dir: folder })
+    await bundle.write({ dir: inFolder() })
     await bundle.close()
   })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it('computes by WebGPU in its worker', async () => {
-    const { server, browser } = await openPage(folder, [
+    const { server, browser } = await openPage(inFolder(), [
       '--enable-unsafe-webgpu',
       '--use-webgpu-adapter=swiftshader',
     ])
@@ -165,7 +162,7 @@ describe.skipIf(reason !== undefined)(named('a page', reason), () => {
   })
 
   it('reports that no GPU exists if the browser has none', async () => {
-    const { server, browser } = await openPage(folder)
+    const { server, browser } = await openPage(inFolder())
     try {
       const product = "mpmm(matrix(1, 1, [1]), matrix(1, 1, [2]), { backend: 'webgpu' })"
       expect(await browser.evaluate(`refused(${product})`)).toMatch(

@@ -2,7 +2,7 @@
  * Products on a WebGPU device at the limits of exact computation, and with drivers that compute wrong
  * results.
  */
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { addon } from '../../lib/native.js'
 import {
   copyAt,
@@ -15,6 +15,7 @@ import {
   requestFields,
 } from '../../lib/native-interface.js'
 import { oracle } from '../support/oracle.js'
+import { describeUnless } from '../support/skip.js'
 import {
   callsOf,
   endDevices,
@@ -46,7 +47,7 @@ function drawn(rows: number, cols: number, range: number, seed: number): InArray
   return { data, shape: [rows, cols] }
 }
 
-describe.skipIf(reason)('a product on a WebGPU device', () => {
+describeUnless(reason, 'a product on a WebGPU device', () => {
   it.each([
     ['max-plus', LEAST + 1, -1, 5, 'throw', 5],
     ['max-plus', LEAST + 1, -1, LEAST, 'throw', 'ERR_MPMML_OVERFLOW'],
@@ -334,7 +335,7 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
   })
 })
 
-describe.skipIf(reason)('a defective WebGPU device', () => {
+describeUnless(reason, 'a defective WebGPU device', () => {
   const isProduct = (code: string) => code.includes('first == 0u')
 
   it('computes nothing after its self-test has failed, and reports the reason', async () => {

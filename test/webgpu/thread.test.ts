@@ -1,13 +1,13 @@
 /** The thread that computes by WebGPU in Node.js: its failures, and the end of the process. */
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { addon, root } from '../../lib/native.js'
 import { openThread } from '../../lib/webgpu/open-thread.js'
-import { named } from '../support/skip.js'
+import { runModule } from '../support/child.js'
+import { useFolder } from '../support/folder.js'
+import { describeUnless } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
 const reason = await withoutWebGpu()
@@ -25,17 +25,15 @@ parentPort.on('message', ({ call, name, end }) => {
 })`
 
 describe('a thread of WebGPU that ends', () => {
-  let folder: string
+  const inFolder = useFolder()
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-thread-'))
-    writeFileSync(join(folder, 'thread.mjs'), program)
+    writeFileSync(inFolder('thread.mjs'), program)
   })
-  afterAll(() => rmSync(folder, { recursive: true }))
 
   it('is reported once if it throws', async () => {
     const ended = vi.fn()
     const listening = vi.spyOn(Worker.prototype, 'on')
-    const calls = openThread(addon, join(folder, 'thread.mjs'), ended)
+    const calls = openThread(addon, inFolder('thread.mjs'), ended)
     const worker = listening.mock.contexts[0] as Worker
     const exited = new Promise((resolve) => worker.once('exit', resolve))
     listening.mockRestore()
@@ -47,26 +45,26 @@ describe('a thread of WebGPU that ends', () => {
 
   it('rejects its calls, and its devices are unknown to the next thread', async () => {
     const ended = vi.fn()
-    const first = openThread(addon, join(folder, 'thread.mjs'), ended)
+    const first = openThread(addon, inFolder('thread.mjs'), ended)
     const device = await first.openDevice(0, 0, 0, 0)
     const lost = { code: 'ERR_MPMML_DEVICE_LOST', message: expect.stringContaining('status 3') }
     await expect(first.closeDevice(device)).rejects.toMatchObject(lost)
     await expect(first.openDevice(0, 0, 0, 0)).rejects.toMatchObject(lost)
     expect(ended).toHaveBeenCalledTimes(1)
-    const second = openThread(addon, join(folder, 'thread.mjs'), ended)
+    const second = openThread(addon, inFolder('thread.mjs'), ended)
     await second.openDevice(0, 0, 0, 0)
     await expect(second.closeDevice(device)).rejects.toThrow('no such object')
   })
 
   it('rejects calls if its file doesn’t exist', async () => {
     const ended = vi.fn()
-    const { describeGpu } = openThread(addon, join(folder, 'none.mjs'), ended)
+    const { describeGpu } = openThread(addon, inFolder('none.mjs'), ended)
     await expect(describeGpu()).rejects.toMatchObject({ code: 'ERR_MPMML_DEVICE_LOST' })
     expect(ended).toHaveBeenCalled()
   })
 })
 
-describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
+describeUnless(reason, 'webgpu', () => {
   it.each([
     ['exits', 'process.exit(7)', 7],
     ['throws', "throw new Error('of the program')", 1],
@@ -81,7 +79,7 @@ const product = mpmm(a, a, { backend: 'webgpu' })
 product.catch(() => {})
 await new Promise((resolve) => setTimeout(resolve, 20))
 ${end}`
-    const { status: found, signal } = spawnSync(process.execPath, ['--input-type=module', '--eval', text])
+    const { status: found, signal } = runModule(text)
     expect([found, signal]).toEqual([status, null])
   })
 })
