@@ -98,7 +98,7 @@ class MemberApart extends Member {
 
 describeUnless(withoutRedis, 'blocks on a queue', () => {
   let redis: RedisServer
-  const inFolder = useFolder()
+  const inFolder = useFolder(afterEach)
   let members: Member[] = []
 
   beforeEach(async () => {

@@ -6,6 +6,11 @@ import { addon } from '../../lib/native.js'
 import { describeUnless } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
+// `auto` and the reasons would name CUDA on a host that has it.
+vi.hoisted(() => {
+  process.env.MPMML_ADDON = 'cpu'
+})
+
 const state = vi.hoisted(() => ({ isFaster: true, kinds: [] as object[] }))
 
 vi.mock('../../lib/platform.js', async (original) => ({

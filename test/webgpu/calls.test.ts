@@ -1,7 +1,7 @@
 /** Calls that name WebGPU: rejections, reports, and behaviour without a GPU or without the package. */
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { shortestPaths } from '../../lib/graph.js'
 import {
   explainBackend,
@@ -21,6 +21,11 @@ import { errorOf, expectError, expectThrown } from '../support/expect.js'
 import { useFolder } from '../support/folder.js'
 import { describeUnless } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
+
+// `auto` and the reasons would name CUDA on a host that has it.
+vi.hoisted(() => {
+  process.env.MPMML_ADDON = 'cpu'
+})
 
 const reason = await withoutWebGpu()
 
