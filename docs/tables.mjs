@@ -162,6 +162,7 @@ export async function tables() {
     divided: tableOf('divided'),
     calls: tableOf('calls', { head: 'milliseconds' }),
     peers: tableOf('peers', { head: 'TOPS at 8192³' }),
+    programs: tableOf('programs'),
     semirings: tableOf('semirings', { head: '8192³' }),
     resident: tableOf('resident', { head: 'time, as a multiple of the kernels' }),
     tensor: tableOf('tensor', { rows: ['exponent', 'wide', 'bounded', 'products.int32'] }),
