@@ -223,19 +223,18 @@ function refuseBatches(a: View, b: View, names: Names): never {
  */
 export function allocateResult(product: Product, name: Name = 'the result', isLater = false): void {
   const { call, otherLanes } = product
-  const newResult = (elements: Elements, name: Name) => newResultOf(elements, call, name, isLater)
   const first = otherLanes.length > 0 ? `lane 0 of ${name}` : name
-  product.c = product.out ?? newResult(product.newElements(), first)
+  product.c = product.out ?? newResult(product.newElements(), call, first, isLater)
   for (const [index, lane] of otherLanes.entries()) {
-    lane.c = lane.out ?? newResult(lane.newElements(), `lane ${index + 1} of ${name}`)
+    lane.c = lane.out ?? newResult(lane.newElements(), call, `lane ${index + 1} of ${name}`, isLater)
   }
   if (call.requestedOutputs.length === 0) return
   product.auxiliary = call.requestedOutputs.map((auxiliary) =>
-    newResult(product.newAuxiliary(), { toString: () => `the ${auxiliary.name} of ${name}` }),
+    newResult(product.newAuxiliary(), call, { toString: () => `the ${auxiliary.name} of ${name}` }, isLater),
   )
 }
 
-function newResultOf(
+function newResult(
   elements: Elements,
   { session, place, options }: Call,
   name: Name,
