@@ -76,3 +76,15 @@ export async function runNative<Result>(
   }
   return result
 }
+
+/**
+ * Makes one of several calls of native code. It checks the arrays again, because the event loop may have run
+ * since the last call.
+ */
+export function callNative<Answer>(
+  { report, cancel, borrowed }: NativeCall,
+  call: (report: Float64Array, cancel: Int32Array) => Answer,
+): Answer {
+  borrowed?.requireStillThere()
+  return call(report, cancel)
+}

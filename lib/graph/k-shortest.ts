@@ -12,7 +12,7 @@ import { listRows, selectEdges } from '../graph-core/rows.js'
 import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
 import { Options, whole } from '../options.js'
-import type { NativeCall } from '../run-native.js'
+import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { sourceOf } from './keyed.js'
 import { type SearchOptions, searchSet } from './options.js'
@@ -105,12 +105,12 @@ async function rank(
   edges: Edges,
   rules: PathRules,
   query: RankedQuery,
-  { report, cancel, borrowed }: NativeCall,
+  call: NativeCall,
 ): Promise<Ranked[] | null> {
   const request = { ...sourceOf({ edges }, rules), ...query }
-  // The event loop may have run since the first attempt.
-  borrowed?.requireStillThere()
-  const { refusal, paths, lengths } = await addon.graphShortest(request, report, cancel)
+  const { refusal, paths, lengths } = await callNative(call, (report, cancel) =>
+    addon.graphShortest(request, report, cancel),
+  )
   if (refusal?.kind === 'gains' && query.limit === undefined) return null
   assertAnswer(refusal, edges, rules)
   return paths.map((path, at) => ({ path, length: lengths[at]! }))

@@ -17,7 +17,7 @@ import {
 } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
-import type { NativeCall } from '../run-native.js'
+import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray, OrdinaryArray } from '../storage.js'
 import { type Graph, sourceOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
@@ -148,7 +148,7 @@ async function searchGraph(
   graph: Graph,
   query: Query,
   type: number,
-  { report, cancel, borrowed }: NativeCall,
+  call: NativeCall,
   requested: RequestFields,
   item?: number,
 ) {
@@ -178,9 +178,7 @@ async function searchGraph(
     endStride: 0,
     ...requested,
   }
-  // The event loop may have run since the last call for another graph.
-  borrowed?.requireStillThere()
-  const found = await addon.graphSearch(request, report, cancel)
+  const found = await callNative(call, (report, cancel) => addon.graphSearch(request, report, cancel))
   if (found.refusal) throw refusalError(found.refusal, graph, rules, backward, item)
   return found
 }
