@@ -29,10 +29,10 @@ StartedClosure start_closure(PeerTransfers& peers, const Closure& closure, const
 /// ones, and `known` is their range. May wait. Throws Error.
 std::unique_ptr<Pending> close_by_squarings(Session& session, Closure& closure, const Placement& where);
 
-/// Closes matrices of which sums might leave the type within one group of pivots, like close(). Sums are exact, because float64 holds integers
-/// up to 2^53. Final elements outside the finite range are treated by the overflow policy. Waits. Throws
-/// Error(kOverflow) for the first element outside under the throwing policy; d and next are unspecified then, as after
-/// any error.
+/// Closes matrices of which sums might leave the type within one group of pivots, like close(). Sums are exact, because
+/// float64 holds integers up to 2^53. Final elements outside the finite range are treated by the overflow policy. Waits.
+/// Throws Error(kOverflow) for the first element outside under the throwing policy; d and next are unspecified then, as
+/// after any error.
 Outcome close_by_float64(Session& session, const Closure& closure, const Placement& where);
 
 /// Starts a copy of d, the weights, to `next`.
